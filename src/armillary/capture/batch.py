@@ -1,0 +1,56 @@
+"""What accumulators are given: the states of a few windows at every site, and what is known about each token."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The states of some windows at every site of one kind, position 0 already set apart when it is dropped."""
+
+    states: tuple[Float[Tensor, "context position d_model"], ...]
+    kept: Bool[Tensor, "context position"]
+    massive: Bool[Tensor, "context position"]
+    tokens: Int[Tensor, "context position"]
+    contexts: tuple[int, ...]
+    groups: tuple[int, ...]
+    turns: tuple[int, ...]
+    first: Float[Tensor, "site context d_model"] | None = None
+    first_position: int = 0  # the position of column 0
+
+    @cached_property
+    def masked(self) -> tuple[Float[Tensor, "context position d_model"], ...]:
+        """The states with zeros where a token is left out: what every sum runs over."""
+        if bool(self.kept.all()):
+            return self.states
+        hidden = ~self.kept[:, :, None]
+        return tuple(states.masked_fill(hidden, 0) for states in self.states)
+
+    @cached_property
+    def norms(self) -> Float[Tensor, "site context position"]:
+        """‖x‖ of every token, also those left out, in float64."""
+        return torch.stack([lengths(states) for states in self.states])
+
+    def runs(self) -> Iterator[tuple[int, slice]]:
+        """Consecutive windows of the same group."""
+        start = 0
+        for end in range(1, len(self.groups) + 1):
+            if end == len(self.groups) or self.groups[end] != self.groups[start]:
+                yield self.groups[start], slice(start, end)
+                start = end
+
+
+def lengths(states: Float[Tensor, "context position d_model"]) -> Float[Tensor, "context position"]:
+    """‖x‖ of every token, summed in float64."""
+    return torch.linalg.vector_norm(states, dim=-1, dtype=torch.float64)
+
+
+def added(mine: dict[int, Tensor], other: dict[int, Tensor]) -> dict[int, Tensor]:
+    """Two tables of sums by group in one. A group that only one side knows is passed on, not copied."""
+    both = {group: mine[group] + other[group] for group in mine.keys() & other.keys()}
+    return dict(sorted({**mine, **other, **both}.items()))

@@ -1,0 +1,28 @@
+"""The sum over each window: one vector per window and site, the only thing that grows with the corpus."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from armillary.capture.batch import Batch
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """Sums over the kept tokens of each window, in chunks as they came: a chunk is never copied again."""
+
+    sums: tuple[Float[Tensor, "site context d_model"], ...]
+    counts: tuple[Int[Tensor, " context"], ...]
+    order: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, batch: Batch) -> "Contexts":
+        """The windows of one batch."""
+        sums = torch.stack([states.sum(1, dtype=torch.float64) for states in batch.masked])
+        return cls((sums,), (batch.kept.sum(1),), (batch.contexts,))
+
+    def merge(self, other: "Contexts") -> "Contexts":
+        """The windows of both."""
+        return Contexts(self.sums + other.sums, self.counts + other.counts, self.order + other.order)

@@ -1,0 +1,141 @@
+"""Running a plan: shards are mapped to states, states are merged in the order of the shards."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from armillary.capture.batch import Batch, lengths
+from armillary.capture.checkpoint import Checkpoint
+from armillary.capture.hooks import Reading, reading
+from armillary.capture.outliers import massive, medians, outliers
+from armillary.capture.plan import Plan
+from armillary.capture.sample import Sample
+from armillary.capture.state import State, Stream
+from armillary.errors import NonFiniteError
+from armillary.models.view import View
+
+Report = Callable[[int], None]
+"""Told how many windows were read since it was last called."""
+
+
+@dataclass(frozen=True)
+class Captured:
+    """The raw states of one batch, before the outlier rule is known."""
+
+    contexts: range
+    residual: tuple[Float[Tensor, "context position d_model"], ...]
+    attention: tuple[Float[Tensor, "context position d_model"], ...]
+
+
+def local(view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None = None) -> tuple[State, Tensor]:
+    """Run all shards here, one after the other; returns the state and the medians of the outlier rule."""
+    done, total, rule = checkpoint.load() if checkpoint and checkpoint.exists() else (0, None, None)
+    report(sum(len(shard) for shard in plan.shards[:done]))
+    for number, shard in enumerate(plan.shards[done:], done + 1):
+        state, rule = shard_state(view, plan, shard, rule, report)
+        total = state if total is None else total.merge(state)
+        del state
+        if checkpoint and number < len(plan.shards):
+            checkpoint.save(number, total, rule)
+    if total is None or rule is None:
+        raise AssertionError("a plan has at least one shard")
+    return total, rule
+
+
+def shard_state(
+    view: View, plan: Plan, shard: range, rule: Float[Tensor, " layer"] | None, report: Report
+) -> tuple[State, Float[Tensor, " layer"]]:
+    """The state of one shard. Without a rule its first windows give the medians, and wait for them."""
+    total: State | None = None
+    waiting: list[Captured] = []
+    with torch.inference_mode(), reading(view, attention=plan.sites == "all") as read:
+        for captured in captures(view, plan, shard, read):
+            waiting.append(captured)
+            if rule is None:
+                if sum(len(held.contexts) for held in waiting) < plan.pilot:
+                    continue
+                rule = pilot_medians(waiting, plan)
+            while waiting:
+                held = waiting.pop(0)
+                total = extended(total, held, plan, rule)
+                report(len(held.contexts))
+    if total is None or rule is None:
+        raise AssertionError("a shard has at least the windows of the pilot")
+    return total, rule
+
+
+def captures(view: View, plan: Plan, shard: range, read: Reading) -> Iterator[Captured]:
+    """The states of a shard, batch by batch. Attention inputs that are the residual stream are not read twice."""
+    for batch in plan.batches(shard):
+        tokens = torch.from_numpy(plan.tokens[batch.start : batch.stop]).to(view.device)
+        view.backbone(input_ids=tokens, attention_mask=torch.ones_like(tokens))
+        residual, attention = read.take(view.n_blocks)
+        if all(mine.data_ptr() == theirs.data_ptr() for mine, theirs in zip(attention, residual, strict=False)):
+            attention = []
+        yield Captured(batch, tuple(map(on_host, residual)), tuple(map(on_host, attention)))
+
+
+def on_host(states: Tensor) -> Tensor:
+    """States where sums are made; half precision is widened, float32 and float64 stay what they are."""
+    return states.to("cpu", torch.float32 if states.dtype in (torch.float16, torch.bfloat16) else states.dtype)
+
+
+def pilot_medians(waiting: list[Captured], plan: Plan) -> Float[Tensor, " layer"]:
+    """The layers' median norms over the pilot's windows, whatever the batches were."""
+    for held in waiting:
+        check_finite(held, plan)
+    layers = zip(*(held.residual for held in waiting), strict=True)
+    return medians([torch.cat(states)[: plan.pilot, plan.skipped :] for states in layers])
+
+
+def extended(total: State | None, captured: Captured, plan: Plan, rule: Float[Tensor, " layer"]) -> State:
+    """The outlier rule, then every accumulator: the state of one more batch, added onto a state that is given up."""
+    check_finite(captured, plan)
+    skipped, contexts = plan.skipped, tuple(captured.contexts)
+    tokens = torch.from_numpy(plan.tokens[captured.contexts.start : captured.contexts.stop])[:, skipped:]
+    ratios = torch.stack([lengths(states[:, skipped:]) for states in captured.residual]) / rule[:, None, None]
+    if not skipped:
+        # Position 0 carries the attention sink in every window: who asks to keep it does not ask for a column of holes.
+        ratios[:, :, 0] = 0
+    flagged = massive(ratios)
+
+    def batch(states: tuple[Tensor, ...]) -> Batch:
+        return Batch(
+            states=tuple(site[:, skipped:] for site in states),
+            kept=~flagged if plan.outliers == "drop" else torch.ones_like(flagged),
+            massive=flagged,
+            tokens=tokens,
+            contexts=contexts,
+            groups=tuple(int(g) for g in plan.groups[list(contexts)]),
+            turns=tuple(int(t) for t in plan.turns[list(contexts)]),
+            first=torch.stack([site[:, 0] for site in states]) if skipped else None,
+            first_position=skipped,
+        )
+
+    def stream(states: tuple[Tensor, ...], onto: Stream | None, *, full: bool) -> Stream:
+        return Stream.of(batch(states), scatter=full or plan.scatter == "attention", null_by_group=full, onto=onto)
+
+    found = outliers(ratios, tokens, contexts, skipped)
+    drawn = Sample.of(batch(captured.residual), plan.sample)
+    return State(
+        residual=stream(captured.residual, total and total.residual, full=True),
+        attention=stream(captured.attention, total and total.attention, full=False) if captured.attention else None,
+        outliers=total.outliers.merge(found) if total else found,
+        sample=total.sample.merge(drawn) if total else drawn,
+    )
+
+
+def check_finite(captured: Captured, plan: Plan) -> None:
+    """Refuse states that are not numbers, naming the first layer and token where they appear."""
+    for layer, states in enumerate(captured.residual):
+        if not bool(torch.isfinite(states.sum())) and not bool(torch.isfinite(states).all()):
+            row, column = (int(i) for i in (~torch.isfinite(states)).any(-1).nonzero()[0])
+            context = captured.contexts[row]
+            raise NonFiniteError(
+                f"layer {layer} gives a state that is not finite at window {context}, position {column} "
+                f"(token id {int(plan.tokens[context, column])}): nothing was averaged; "
+                f"try --dtype float32, or look at the checkpoint's weights"
+            )

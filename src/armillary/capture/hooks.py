@@ -1,0 +1,69 @@
+"""Reading states while the model runs: plain forward hooks that never outlive the pass."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor, nn
+
+from armillary.errors import BrokenContract
+from armillary.models.view import View
+
+
+@dataclass
+class Reading:
+    """The states of the last forward pass, in the order in which the blocks were called."""
+
+    residual: list[Tensor] = field(default_factory=list)
+    attention: list[Tensor] = field(default_factory=list)
+    last: Tensor | None = None
+
+    def take(self, blocks: int) -> tuple[list[Tensor], list[Tensor]]:
+        """States 0..n of the residual stream and the inputs of the attentions; forgets them."""
+        if len(self.residual) != blocks or self.last is None or len(self.attention) not in (0, blocks):
+            raise BrokenContract(
+                f"expected {blocks} blocks to run in one pass, saw {len(self.residual)} "
+                f"(and {len(self.attention)} attentions): this model calls its blocks in a way Armillary does not know"
+            )
+        taken = [*self.residual, self.last], list(self.attention)
+        self.residual.clear()
+        self.attention.clear()
+        self.last = None
+        return taken
+
+
+@contextmanager
+def reading(view: View, *, attention: bool = True) -> Iterator[Reading]:
+    """Hooks on every block and attention for as long as the `with` lasts.
+
+    Modules that run several times (ALBERT) are hooked once; blocks are counted by call.
+    """
+    read = Reading()
+
+    def before_block(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        read.residual.append(hidden_states(args, kwargs))
+
+    def before_attention(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        read.attention.append(hidden_states(args, kwargs))
+
+    def after_block(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        read.last = (output if isinstance(output, Tensor) else output[0]).detach()
+
+    handles = []
+    try:
+        for block in dict.fromkeys(view.blocks):
+            handles.append(block.register_forward_pre_hook(before_block, with_kwargs=True))
+            handles.append(block.register_forward_hook(after_block))
+        for module in dict.fromkeys(view.attentions or ()) if attention else ():
+            handles.append(module.register_forward_pre_hook(before_attention, with_kwargs=True))
+        yield read
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def hidden_states(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """The states a module was called with, by position or by name."""
+    found: Tensor = args[0] if args else kwargs["hidden_states"]
+    return found.detach()

@@ -1,0 +1,42 @@
+"""How much memory a pass will need beyond the model itself, said before it starts."""
+
+from dataclasses import dataclass
+
+import psutil
+
+from armillary.capture.plan import SAMPLE, Plan
+from armillary.errors import RequestError
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What memory depends on: the number of layers, the width, and at how many attentions states are read apart."""
+
+    layers: int
+    d_model: int
+    attentions: int
+
+
+def estimate(plan: Plan, shape: Shape) -> int:
+    """Bytes at the peak beyond the bare forward pass."""
+    contexts, length = plan.tokens.shape
+    kept, groups = len(plan.positions), len(set(plan.groups.tolist()))
+    sites, width = shape.layers + shape.attentions, shape.d_model
+    table = 8 * kept * width
+    sums = table * (groups * sites + groups * shape.layers + shape.attentions)
+    matrices = 8 * width**2 * (sites if plan.scatter == "attention" else shape.layers)
+    rows = 8 * width * sites * contexts
+    batch = 4 * sites * plan.batch * length * width
+    sample = 4 * SAMPLE * width * shape.layers
+    # One shard's matrices stand beside the total's while they merge, and one group's sums beside the table's.
+    return sums + 2 * matrices + rows + batch + sample + 2 * table * sites
+
+
+def refuse_if_too_large(needed: int) -> None:
+    """Refuse a pass that will not fit, with advice."""
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise RequestError(
+            f"this survey needs about {needed / 1e9:.1f} GB beyond the model, and {free / 1e9:.1f} GB are free: "
+            f"use a shorter --length, a smaller --batch or --sites residual"
+        )

@@ -1,0 +1,51 @@
+"""Massive activations: which tokens are far longer than the rest, and where they stand.
+
+A token whose norm exceeds `TIMES` the layer's median in any layer is left out in all layers. The medians come from the
+first windows of the first shard, so that the rule depends on neither batches nor workers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from armillary.capture.batch import lengths
+
+TIMES = 20.0
+"""In SmolLM2 the tokens fall into three populations, with nothing between 14 and 30 times the median."""
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """The tokens of massive norm: window, position, token id, and norm over the layer's median in every layer."""
+
+    tokens: tuple[tuple[int, int, int], ...]
+    ratios: tuple[Float[Tensor, " layer"], ...]
+
+    def merge(self, other: "Outliers") -> "Outliers":
+        """The tokens of both."""
+        return Outliers(self.tokens + other.tokens, self.ratios + other.ratios)
+
+
+def medians(states: Sequence[Float[Tensor, "context position d_model"]]) -> Float[Tensor, " layer"]:
+    """The median norm of each layer, over all tokens given."""
+    return torch.stack([lengths(layer).median() for layer in states])
+
+
+def massive(ratios: Float[Tensor, "layer context position"]) -> Bool[Tensor, "context position"]:
+    """Which tokens exceed the rule in any layer."""
+    return (ratios > TIMES).any(0)
+
+
+def outliers(
+    ratios: Float[Tensor, "layer context position"],
+    tokens: Tensor,
+    contexts: tuple[int, ...],
+    first_position: int,
+) -> Outliers:
+    """The massive tokens of one batch, named."""
+    where = massive(ratios).nonzero().tolist()
+    named = tuple((contexts[row], column + first_position, int(tokens[row, column])) for row, column in where)
+    return Outliers(named, tuple(ratios[:, row, column].clone() for row, column in where))

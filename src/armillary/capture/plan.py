@@ -1,0 +1,85 @@
+"""What a pass will do, decided before it starts: which windows in which order, in which shards, with which draws."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Int
+
+SHARD_TOKENS = 4096
+BATCH_TOKENS = 1024
+PILOT_TOKENS = 1024
+SAMPLE = 512
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The windows in the order of the pass, and everything random about it.
+
+    Windows are sorted by group, so that a shard touches few groups and its sums stay small. Shards are fixed by the
+    window length alone: batches and workers may change, the shards and the order of their merging do not.
+    """
+
+    tokens: Int[np.ndarray, "context position"]
+    groups: Int[np.ndarray, " context"]
+    seed: int
+    first: str
+    outliers: str
+    scatter: str
+    sites: str
+    batch: int
+
+    @property
+    def skipped(self) -> int:
+        """How many positions at the start of each window are set apart."""
+        return 1 if self.first == "drop" else 0
+
+    @cached_property
+    def positions(self) -> Int[np.ndarray, " position"]:
+        """The positions that are kept."""
+        return np.arange(self.skipped, self.tokens.shape[1])
+
+    @cached_property
+    def shards(self) -> tuple[range, ...]:
+        """Consecutive windows, about `SHARD_TOKENS` tokens each."""
+        contexts, length = self.tokens.shape
+        size = max(1, SHARD_TOKENS // length)
+        return tuple(range(start, min(start + size, contexts)) for start in range(0, contexts, size))
+
+    @property
+    def pilot(self) -> int:
+        """How many of the first shard's windows give the medians of the outlier rule."""
+        return min(len(self.shards[0]), max(1, PILOT_TOKENS // self.tokens.shape[1]))
+
+    @cached_property
+    def turns(self) -> Int[np.ndarray, " context"]:
+        """By how much the null turns each window."""
+        return np.random.default_rng([self.seed, 1]).integers(len(self.positions), size=len(self.tokens))
+
+    @cached_property
+    def sample(self) -> frozenset[tuple[int, int]]:
+        """The (window, position) pairs whose states are kept in all layers."""
+        contexts, kept = len(self.tokens), len(self.positions)
+        drawn = np.random.default_rng([self.seed, 2]).choice(
+            contexts * kept, min(SAMPLE, contexts * kept), replace=False
+        )
+        return frozenset((int(i) // kept, int(i) % kept + self.skipped) for i in drawn)
+
+    def batches(self, shard: range) -> tuple[range, ...]:
+        """A shard in batches."""
+        return tuple(range(a, min(a + self.batch, shard.stop)) for a in range(shard.start, shard.stop, self.batch))
+
+    def fingerprint(self, model: str) -> str:
+        """What must agree for a pass to be resumed: the model, every token, every setting that changes a bit."""
+        digest = hashlib.sha256(model.encode())
+        for part in (self.tokens, self.groups):
+            digest.update(np.ascontiguousarray(part, np.int64).tobytes())
+        settings = (self.tokens.shape, self.seed, self.first, self.outliers, self.scatter, self.sites, self.batch)
+        digest.update(repr((*settings, SHARD_TOKENS, PILOT_TOKENS, SAMPLE)).encode())
+        return digest.hexdigest()
+
+
+def batch_size(length: int, batch: int | None) -> int:
+    """How many windows run at once."""
+    return batch if batch is not None else max(1, BATCH_TOKENS // length)

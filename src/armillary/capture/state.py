@@ -1,0 +1,94 @@
+"""All that one pass remembers: a frozen record of accumulators that merges field by field."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from armillary.capture.batch import Batch
+from armillary.capture.contexts import Contexts
+from armillary.capture.moments import Scatter, Spread
+from armillary.capture.norms import Norms
+from armillary.capture.outliers import Outliers
+from armillary.capture.positions import Positions
+from armillary.capture.sample import Sample
+
+Record = TypeVar("Record", bound=Any)
+
+
+@dataclass(frozen=True)
+class First:
+    """The sum of the states at position 0, kept apart when that position is dropped."""
+
+    count: int
+    sums: Float[Tensor, "site d_model"]
+
+    @classmethod
+    def of(cls, batch: Batch) -> "First":
+        """The first tokens of one batch."""
+        if batch.first is None:
+            return cls(0, torch.zeros(len(batch.states), batch.states[0].shape[-1], dtype=torch.float64))
+        return cls(len(batch.contexts), batch.first.sum(1, dtype=torch.float64))
+
+    def merge(self, other: "First") -> "First":
+        """Both sums."""
+        return First(self.count + other.count, self.sums + other.sums)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The accumulators of one kind of site: the residual stream, or the inputs of the attentions."""
+
+    positions: Positions
+    null: Positions
+    contexts: Contexts
+    spread: Spread
+    scatter: Scatter | None
+    norms: Norms
+    first: First
+
+    @classmethod
+    def of(cls, batch: Batch, *, scatter: bool, null_by_group: bool, onto: "Stream | None" = None) -> "Stream":
+        """The sums of one batch, added onto those of a stream that is given up. The null is kept by group if asked."""
+        positions = Positions.of(batch)
+        only = cls(
+            positions=positions,
+            null=Positions.turned(batch, batch.groups if null_by_group else (0,) * len(batch.groups)),
+            contexts=Contexts.of(batch),
+            spread=Spread.of(batch, positions),
+            scatter=None,
+            norms=Norms.of(batch),
+            first=First.of(batch),
+        )
+        whole = only if onto is None else replace(onto, scatter=None).merge(only)
+        if not scatter:
+            return whole
+        if onto is None or onto.scatter is None:
+            return replace(whole, scatter=Scatter.of(batch, positions))
+        return replace(whole, scatter=onto.scatter.extended(batch, positions))
+
+    def merge(self, other: "Stream") -> "Stream":
+        """Everything of both."""
+        return merged(self, other)
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that a pass remembers. `attention` is missing where it was not asked for or is the residual stream."""
+
+    residual: Stream
+    attention: Stream | None
+    outliers: Outliers
+    sample: Sample
+
+    def merge(self, other: "State") -> "State":
+        """Everything of both."""
+        return merged(self, other)
+
+
+def merged(mine: Record, other: Record) -> Record:
+    """Two records in one, field by field."""
+    pairs = ((field.name, getattr(mine, field.name), getattr(other, field.name)) for field in fields(mine))
+    return type(mine)(**{name: left if right is None else left.merge(right) for name, left, right in pairs})

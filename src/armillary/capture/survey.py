@@ -1,0 +1,204 @@
+"""A survey: a text goes once through a model, and a run comes out."""
+
+import hashlib
+import inspect
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from armillary import results, store
+from armillary.capture.checkpoint import Checkpoint
+from armillary.capture.engines import local
+from armillary.capture.memory import Shape, estimate, refuse_if_too_large
+from armillary.capture.outliers import TIMES
+from armillary.capture.plan import PILOT_TOKENS, Plan, batch_size
+from armillary.capture.tables import captured_groups
+from armillary.corpora import Windows, corpus, groups, windows
+from armillary.errors import StoreError
+from armillary.models.view import View
+from armillary.progress import progress as progress_bar
+from armillary.progress import say
+from armillary.settings import Settings
+from armillary.store import STATES, Run, escaped
+from armillary.surroundings import surroundings
+
+
+def survey(
+    view: View,
+    source: Any,
+    *,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: bool = True,
+    **settings: Any,
+) -> Run:
+    """Read a text once and measure how the hidden states split into position and context.
+
+    `source` is a corpus or anything that `corpus` takes; the keywords are those of `Settings`. With `out` the run is
+    written to that folder, checkpointed after each shard, and can be resumed; without, it stays in memory.
+    """
+    chosen = Settings.of(**settings)
+    drawn, rule = ordered(draw(view, source, chosen))
+    plan = plan_of(drawn, rule.index, chosen)
+    needed = estimate(plan, shape_of(view, plan))
+    refuse_if_too_large(needed)
+    fingerprint = plan.fingerprint(identity(view))
+    folder = Path(out) if out is not None else None
+    if folder is not None and finished(folder, fingerprint, resume):
+        return store.open(folder)
+    checkpoint = Checkpoint(folder / "checkpoint", fingerprint) if folder is not None else None
+    if progress:
+        announce(view, drawn, needed)
+    with progress_bar(f"{view.name} on {drawn.provenance['corpus']}", *plan.tokens.shape, show=progress) as report:
+        state, medians = local(view, plan, report, checkpoint)
+    captured = captured_groups(state, plan, medians, attention=chosen.sites == "all" and view.attentions is not None)
+    del state
+    everything = finish(captured, drawn, plan, view.tokenizer)
+    about = {
+        **view.provenance,
+        **drawn.provenance,
+        **{key: value for key, value in asdict(chosen).items() if value is not None},
+        "groups": f"{len(np.unique(plan.groups))} groups, {rule.rule}",
+        "outlier_rule": f"norm over {TIMES:g} times the layer's median of the first {plan.pilot} windows "
+        f"({PILOT_TOKENS} tokens), in any layer",
+        "memory_estimate_bytes": needed,
+        "too_short": escaped(", ".join(drawn.too_short)),
+        "fingerprint": fingerprint,
+        **surroundings(),
+    }
+    if folder is None:
+        return Run(store.tree_of(everything, {**about, "armillary_format": store.FORMAT}))
+    store.write(folder, STATES, everything, about)
+    if checkpoint is not None:
+        checkpoint.remove()
+    return store.open(folder)
+
+
+def announce(view: View, drawn: Windows, needed: int) -> None:
+    """Say what is about to be read, what was too short for it, and how much memory it will take."""
+    contexts, length = drawn.tokens.shape
+    say(
+        f"{view.name} on {drawn.provenance['corpus']}: {contexts} windows of {length} tokens from "
+        f"{len(drawn.documents)} documents, about {needed / 1e9:.2f} GB of memory beyond the model"
+    )
+    if drawn.too_short:
+        shown = ", ".join(escaped(name) for name in drawn.too_short[:5])
+        more = ", …" if len(drawn.too_short) > 5 else ""
+        say(f"too short for a window: {len(drawn.too_short)} documents ({shown}{more})")
+
+
+def draw(view: View, source: Any, chosen: Settings) -> Windows:
+    """The windows that the settings ask for."""
+    text = source if hasattr(source, "name") and not isinstance(source, str | Path) else corpus(source)
+    return windows(
+        text,
+        view.tokenizer,
+        contexts=chosen.contexts,
+        length=chosen.length,
+        seed=chosen.seed,
+        bos=chosen.bos,
+        crossing=chosen.crossing,
+        documents=chosen.documents,
+        per_document=chosen.per_document,
+        vocab_size=view.backbone.get_input_embeddings().num_embeddings,
+        max_length=view.max_length,
+    )
+
+
+def ordered(drawn: Windows) -> tuple[Windows, Any]:
+    """The windows sorted by group, document and offset, and their groups in that order."""
+    rule = groups(drawn)
+    order = np.lexsort((drawn.offset, drawn.document, rule.index))
+    moved = Windows(
+        drawn.tokens[order],
+        drawn.document[order],
+        drawn.offset[order],
+        drawn.documents,
+        drawn.too_short,
+        drawn.provenance,
+    )
+    return moved, type(rule)(rule.index[order], rule.rule)
+
+
+def plan_of(drawn: Windows, index: np.ndarray, chosen: Settings) -> Plan:
+    """What the pass will do."""
+    return Plan(
+        tokens=drawn.tokens,
+        groups=index,
+        seed=chosen.seed,
+        first=chosen.first,
+        outliers=chosen.outliers,
+        scatter=chosen.covariance,
+        sites=chosen.sites,
+        batch=batch_size(drawn.tokens.shape[1], chosen.batch),
+    )
+
+
+def shape_of(view: View, plan: Plan) -> Shape:
+    """What the pass will hold: in a post-norm model the attentions receive the residual stream itself."""
+    apart = plan.sites == "all" and view.attentions is not None and view.norm_place != "post"
+    return Shape(view.n_blocks + 1, view.d_model, view.n_blocks if apart else 0)
+
+
+def identity(view: View) -> str:
+    """What of the model must agree for two passes to give the same numbers."""
+    keys = ("model_sha256", "dtype", "device", "attn_implementation", "random_weights")
+    return hashlib.sha256(repr([view.provenance.get(key) for key in keys]).encode()).hexdigest()
+
+
+def finished(folder: Path, fingerprint: str, resume: bool) -> bool:
+    """Whether the folder already holds this very run; refuses a folder that holds another, or half of one."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot make the folder {folder} ({store.reason(error)}): choose another --out") from error
+    if (folder / STATES).exists():
+        if resume and store.open(folder).provenance.get("fingerprint") == fingerprint:
+            Checkpoint(folder / "checkpoint", fingerprint).remove()
+            return True
+        raise StoreError(f"{folder} already holds a run: choose another --out, or remove that folder")
+    if not resume and Checkpoint(folder / "checkpoint", fingerprint).exists():
+        raise StoreError(f"{folder} holds an unfinished run: add --resume to go on, or choose another --out")
+    return False
+
+
+def finish(captured: dict[str, xr.Dataset], drawn: Windows, plan: Plan, tokenizer: Any) -> dict[str, xr.Dataset]:
+    """The captured groups with texts and coordinates, and all that is measured from them."""
+    captured["corpus"] = xr.Dataset(
+        {
+            "tokens": (("context", "position"), drawn.tokens.astype(np.int32)),
+            "document": ("context", drawn.document),
+            "document_name": ("document", np.array([escaped(name) for name in drawn.documents], dtype=object)),
+            "offset": ("context", drawn.offset),
+            "group": ("context", plan.groups),
+            "turn": ("context", plan.turns),
+        }
+    )
+    for name in ("outliers", "sample"):
+        axis = "outlier" if name == "outliers" else "sample"
+        texts = [token_text(tokenizer, int(token)) for token in captured[name].token.values]
+        captured[name] = captured[name].assign(text=(axis, np.array(texts, dtype=object)))
+    described = {name: results.described(name, dataset) for name, dataset in captured.items()}
+    return {**described, **results.measured(described)}
+
+
+def token_text(tokenizer: Any, token: int) -> str:
+    """A token as text, or its id where there is no tokenizer."""
+    return escaped(tokenizer.decode([token])) if tokenizer is not None else f"#{token}"
+
+
+def _signature() -> inspect.Signature:
+    shown = inspect.signature(survey)
+    own = [p for p in shown.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    more = [
+        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type)
+        for f in fields(Settings)
+    ]
+    return shown.replace(parameters=[*own, *more])
+
+
+# The settings are written down once; help() and notebooks show them all.
+survey.__signature__ = _signature()  # type: ignore[attr-defined]

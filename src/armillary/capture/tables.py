@@ -1,0 +1,224 @@
+"""Border 1: what the pass summed becomes labelled arrays, with the holes of the table filled. No torch beyond here."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import xarray as xr
+from jaxtyping import Float, Int
+
+from armillary.capture.moments import Scatter, symmetric
+from armillary.capture.plan import Plan
+from armillary.capture.state import State, Stream
+from armillary.errors import RequestError
+from armillary.measures.decomposition import filled_cells
+
+
+@dataclass(frozen=True)
+class Holes:
+    """The cells of the (context, position) table that the outlier rule left out, by window, column and group."""
+
+    contexts: Int[np.ndarray, " hole"]
+    columns: Int[np.ndarray, " hole"]
+    groups: Int[np.ndarray, " hole"]
+
+    def turned(self, plan: Plan) -> "Holes":
+        """Where the null's turning moves them."""
+        return Holes(self.contexts, (self.columns + plan.turns[self.contexts]) % len(plan.positions), self.groups)
+
+    def in_one_group(self) -> "Holes":
+        """The same cells, all in group 0."""
+        return Holes(self.contexts, self.columns, np.zeros_like(self.groups))
+
+
+def holes_of(state: State, plan: Plan) -> Holes:
+    """The tokens that were left out; refuses a window or a position with nothing left."""
+    named = state.outliers.tokens if plan.outliers == "drop" else ()
+    contexts = np.array([context for context, _, _ in named], dtype=np.int64)
+    columns = np.array([position for _, position, _ in named], dtype=np.int64) - plan.skipped
+    for what, where, size, most in (
+        ("window", contexts, len(plan.tokens), len(plan.positions)),
+        ("position", columns, len(plan.positions), len(plan.tokens)),
+    ):
+        counts = np.bincount(where, minlength=size)
+        if most in counts:
+            raise RequestError(
+                f"the outlier rule leaves no token at {what} {int(np.argmax(counts == most))}: "
+                f"read more contexts, or keep the outliers (--outliers keep)"
+            )
+    return Holes(contexts, columns, plan.groups[contexts])
+
+
+@dataclass(frozen=True)
+class Table:
+    """A (context, position) table as its row and column sums, holes filled with the additive fit; float64."""
+
+    rows: Float[np.ndarray, "site context d_model"]
+    columns: Float[np.ndarray, "site position d_model"]
+    fill: Float[np.ndarray, "hole site d_model"]
+    mean: Float[np.ndarray, "site d_model"]
+
+
+def table(rows: Float[np.ndarray, "site context d_model"], sums: dict[int, torch.Tensor], holes: Holes) -> Table:
+    """The filled table of one stream, from its sums over windows and its sums at positions by group."""
+    columns = sum_of(sums)
+    sites, _, width = rows.shape
+    fill = np.zeros((len(holes.contexts), sites, width))
+    if len(fill):
+        flat = [part.transpose(1, 0, 2).reshape(part.shape[1], -1) for part in (rows, columns)]
+        fill = filled_cells(*flat, holes.contexts, holes.columns).reshape(fill.shape)
+        rows = rows.copy()
+        for value, context, column in zip(fill, holes.contexts, holes.columns, strict=True):
+            rows[:, context] += value
+            columns[:, column] += value
+    return Table(rows, columns, fill, rows.sum(1) / (rows.shape[1] * columns.shape[1]))
+
+
+def sum_of(sums: dict[int, torch.Tensor]) -> Float[np.ndarray, "site position d_model"]:
+    """The sums over all groups."""
+    first, *others = sums.values()
+    whole = first.numpy().copy()
+    for group in others:
+        whole += group.numpy()
+    return whole
+
+
+def group_means(
+    sums: dict[int, torch.Tensor], filled: Table, holes: Holes, sizes: Float[np.ndarray, " group"]
+) -> Float[np.ndarray, "site group position d_model"]:
+    """Each group's mean at each position less the grand mean, float32. Consumes the sums, to not hold both at once."""
+    sites, length, width = filled.columns.shape
+    means = np.empty((sites, len(sizes), length, width), np.float32)
+    for group in sorted(sums):
+        one = sums.pop(group).numpy().copy()
+        for hole in np.flatnonzero(holes.groups == group):
+            one[:, holes.columns[hole]] += filled.fill[hole]
+        means[:, group] = one / sizes[group] - filled.mean[:, None]
+    return means
+
+
+def squares(stream: Stream, filled: Table, holes: Holes, groups: int) -> Float[np.ndarray, "site group"]:
+    """Each group's sum of squared distances from the grand mean, fills counted."""
+    out = np.zeros((len(filled.mean), groups))
+    for group, count in stream.spread.counts.items():
+        step = stream.spread.means[group].numpy() - filled.mean
+        out[:, group] = stream.spread.squares[group].numpy() + count * np.sum(step**2, -1)
+    for value, group in zip(filled.fill, holes.groups, strict=True):
+        out[:, group] += np.sum((value - filled.mean) ** 2, -1)
+    return out
+
+
+def covariance(scatter: Scatter, filled: Table) -> Float[np.ndarray, "site d_model d_model_"]:
+    """The covariance of all tokens of the filled table, float32."""
+    cells = filled.rows.shape[1] * filled.columns.shape[1]
+    out = np.empty(scatter.matrix.shape, np.float32)
+    for site, lower in enumerate(scatter.matrix):
+        step = scatter.mean[site].numpy() - filled.mean[site]
+        added = filled.fill[:, site] - filled.mean[site]
+        whole = symmetric(lower).numpy()
+        whole += scatter.count * np.outer(step, step)
+        whole += added.T @ added
+        out[site] = whole / cells
+    return out
+
+
+def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str) -> xr.Dataset:
+    """Mean, bases, group means, null, spread and norms of one stream. Consumes the stream's sums."""
+    sizes = np.bincount(plan.groups).astype(np.float64)
+    rows = in_order(stream)
+    filled = table(rows, stream.positions.sums, holes)
+    variables = {
+        "mean": ((axis, "d_model"), filled.mean),
+        "position_basis": ((axis, "position", "d_model"), filled.columns / rows.shape[1] - filled.mean[:, None]),
+        "context_basis": ((axis, "context", "d_model"), filled.rows / len(plan.positions) - filled.mean[:, None]),
+        "squares": ((axis, "group"), squares(stream, filled, holes, len(sizes))),
+        **norm_variables(stream, axis),
+        **null_variables(stream, plan, holes, rows, sizes, axis),
+    }
+    if stream.first.count:
+        variables["first"] = ((axis, "d_model"), stream.first.sums.numpy() / stream.first.count)
+    if stream.scatter is not None:
+        variables["covariance"] = ((axis, "d_model", "d_model_"), covariance(stream.scatter, filled))
+    grouped = group_means(stream.positions.sums, filled, holes, sizes)
+    variables["position_groups"] = ((axis, "group", "position", "d_model"), grouped)
+    return xr.Dataset(variables, coords={"position": plan.positions})
+
+
+def in_order(stream: Stream) -> Float[np.ndarray, "site context d_model"]:
+    """The sums over each window, in the order of the windows."""
+    order = np.argsort([context for chunk in stream.contexts.order for context in chunk])
+    return torch.cat(stream.contexts.sums, dim=1).numpy()[:, order]
+
+
+def norm_variables(stream: Stream, axis: str) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    """Mean norm by group and position, and the largest norm at each position."""
+    groups = sorted(stream.norms.sums)
+    sums = np.stack([stream.norms.sums[g].numpy() for g in groups], 1)
+    counts = np.stack([stream.norms.counts[g].numpy() for g in groups])
+    return {
+        "norm_groups": ((axis, "group", "position"), sums / np.where(counts, counts, np.nan)),
+        "norm_largest": ((axis, "position"), stream.norms.largest.numpy()),
+    }
+
+
+def null_variables(
+    stream: Stream, plan: Plan, holes: Holes, rows: np.ndarray, sizes: np.ndarray, axis: str
+) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    """The position means of the turned windows: by group, or as one where they were summed as one."""
+    moved = holes.turned(plan)
+    filled = table(rows, stream.null.sums, moved)
+    if len(stream.null.sums) == len(sizes):
+        means = group_means(stream.null.sums, filled, moved, sizes)
+        return {"position_groups_null": ((axis, "group", "position", "d_model"), means)}
+    means = group_means(stream.null.sums, filled, moved.in_one_group(), np.array([sizes.sum()]))
+    return {"position_null": ((axis, "position", "d_model"), means[:, 0])}
+
+
+def attention_dataset(state: State, plan: Plan, holes: Holes, residual: xr.Dataset) -> xr.Dataset:
+    """The inputs of the attentions; in a post-norm model they are the residual stream, state by state."""
+    if state.attention is not None:
+        return stream_dataset(state.attention, plan, holes, "block")
+    same = residual.isel(layer=slice(0, -1)).rename(layer="block")
+    weights = xr.DataArray(np.bincount(plan.groups) / len(plan.groups), dims="group")
+    null = (same.position_groups_null * weights).sum("group").astype(np.float32)
+    same = same.drop_vars(["position_groups_null", *({"covariance"} if plan.scatter != "attention" else set())])
+    return same.assign(position_null=null.transpose("block", "position", "d_model"))
+
+
+def outlier_dataset(state: State, medians: torch.Tensor) -> xr.Dataset:
+    """The tokens of massive norm: where they stand, and how long they are in every layer."""
+    found = np.array(state.outliers.tokens, dtype=np.int64).reshape(-1, 3)
+    ratios = [ratio.numpy() for ratio in state.outliers.ratios]
+    return xr.Dataset(
+        {
+            "context": ("outlier", found[:, 0]),
+            "position": ("outlier", found[:, 1]),
+            "token": ("outlier", found[:, 2]),
+            "ratio": (("outlier", "layer"), np.array(ratios).reshape(-1, len(medians))),
+            "median_norm": ("layer", medians.numpy()),
+        }
+    )
+
+
+def sample_dataset(state: State) -> xr.Dataset:
+    """The drawn tokens with their states in all layers, float32."""
+    drawn = state.sample.tokens
+    return xr.Dataset(
+        {
+            "states": (("layer", "sample", "d_model"), torch.cat(state.sample.states, dim=1).numpy()),
+            "context": ("sample", np.array([token[0] for token in drawn])),
+            "position": ("sample", np.array([token[1] for token in drawn])),
+            "token": ("sample", np.array([token[2] for token in drawn])),
+            "massive": ("sample", np.array([token[3] for token in drawn])),
+        }
+    )
+
+
+def captured_groups(state: State, plan: Plan, medians: torch.Tensor, *, attention: bool) -> dict[str, xr.Dataset]:
+    """Everything that the pass gave, as the schema's groups. Consumes the state's sums."""
+    holes = holes_of(state, plan)
+    residual = stream_dataset(state.residual, plan, holes, "layer").assign(holes=len(holes.contexts))
+    captured = {"residual": residual}
+    if attention:
+        captured["attention"] = attention_dataset(state, plan, holes, residual)
+    return {**captured, "outliers": outlier_dataset(state, medians), "sample": sample_dataset(state)}

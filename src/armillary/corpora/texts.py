@@ -1,0 +1,175 @@
+"""Files and folders read as documents: bytes in, named texts out, and nothing guessed in silence."""
+
+import gzip
+import importlib
+import io
+import json
+import os
+import re
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from armillary.errors import SourceError
+
+TEXT_KEY = "text"
+MOST_REPLACED = 0.1
+"""A file in which more than this share of the characters is invalid UTF-8 is no text."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Document:
+    """One text with its name; `replaced` counts the places that were no valid UTF-8 and read as U+FFFD."""
+
+    name: str
+    text: str
+    replaced: int = 0
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A file of a folder that is no text, and why."""
+
+    name: str
+    why: str
+
+
+class NotTextError(SourceError):
+    """A file that holds no text: an error when it was asked for by name, left out and counted inside a folder."""
+
+
+def document(name: str, text: str) -> Document:
+    """A document from a str; lone surrogates (JSON can hold them) are replaced, because tokenizers refuse them."""
+    clean, replaced = _SURROGATE.subn("\ufffd", text)
+    return Document(name, clean, replaced)
+
+
+def decoded(name: str, raw: bytes) -> Document:
+    """A document from bytes read as UTF-8; line ends stay as they are, a byte order mark is dropped."""
+    if b"\0" in raw:
+        raise NotTextError(
+            f"expected UTF-8 text in {name}, came NUL bytes; it is binary or UTF-16: convert it to UTF-8"
+        )
+    text = raw.decode("utf-8-sig", errors="replace")
+    replaced = text.count("\ufffd") - raw.count(b"\xef\xbf\xbd")
+    if replaced > MOST_REPLACED * len(text):
+        share = replaced / len(text)
+        raise NotTextError(
+            f"expected UTF-8 text in {name}, came {share:.0%} invalid characters; convert it to UTF-8 or leave it out"
+        )
+    return Document(name, text, replaced)
+
+
+def file_documents(path: Path, name: str | None = None) -> Iterator[Document]:
+    """The documents of one file: .jsonl one per line, .parquet one per row, any other is one text; each also .gz."""
+    name = path.name if name is None else name
+    with _opened(path, name) as file:
+        match Path(path.name.removesuffix(".gz")).suffix.lower():
+            case ".jsonl":
+                yield from _json_lines(file, name)
+            case ".parquet":
+                yield from _parquet_rows(file, name)
+            case _:
+                yield decoded(name, file.read())
+
+
+def folder_documents(folder: Path, suffix: str = "", without: Collection[str] = ()) -> Iterator[Document | Skipped]:
+    """The documents of all files below a folder, sorted by path, but hidden ones and folders named in `without`."""
+    paths = sorted(_files(folder, suffix, without), key=lambda path: path.relative_to(folder).as_posix())
+    if not paths:
+        raise SourceError(f"expected at least one file in the folder {folder}, came none; put the texts there")
+    found = False
+    for path in paths:
+        name = path.relative_to(folder).as_posix()
+        try:
+            for found_document in file_documents(path, name):
+                found = True
+                yield found_document
+        except NotTextError as error:
+            yield Skipped(name, str(error))
+    if not found:
+        raise SourceError(f"expected texts in the folder {folder}, came {len(paths)} files and none of them is text")
+
+
+def _files(folder: Path, suffix: str, without: Collection[str]) -> Iterator[Path]:
+    for root, folders, names in os.walk(folder):
+        folders[:] = [each for each in folders if not each.startswith(".") and each not in without]
+        paths = (Path(root, each) for each in names if not each.startswith(".") and each.endswith(suffix))
+        yield from (path for path in paths if path.is_file())
+
+
+@contextmanager
+def _opened(path: Path, name: str) -> Iterator[io.BufferedIOBase]:
+    try:
+        packed = path.suffix == ".gz"
+        with path.open("rb") as plain, gzip.open(plain) if packed else nullcontext(plain) as file:
+            yield file
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise SourceError(f"expected a whole gzip file in {name}, came: {error}; fetch or pack it again") from error
+    except PermissionError as error:
+        raise NotTextError(f"expected to read {name}, came: {error.strerror}; change its permissions") from error
+    except OSError as error:
+        raise SourceError(f"expected to read {name}, came: {error.strerror or error}; check the path") from error
+
+
+def _json_lines(file: io.BufferedIOBase, name: str) -> Iterator[Document]:
+    for number, raw in enumerate(file, start=1):
+        line = decoded(f"{name}:{number}", raw)
+        if not line.text.strip():
+            continue
+        try:
+            row = json.loads(line.text)
+        except ValueError as error:
+            raise SourceError(
+                f"expected one JSON object in {line.name}, came: {error}; mend or drop the line"
+            ) from error
+        text = text_of(row, line.name)
+        found = document(line.name, text)
+        yield Document(found.name, found.text, found.replaced + line.replaced)
+
+
+def text_of(row: Any, name: str) -> str:
+    """The text of one row of a data set, or an error that names what the row holds."""
+    if not isinstance(row, dict):
+        raise SourceError(f'expected an object with a "text" key in {name}, came {type(row).__name__}; see .jsonl')
+    if TEXT_KEY not in row:
+        raise SourceError(f'expected a "text" key in {name}, came {_shown(row)}; rename the one that holds the text')
+    text = row[TEXT_KEY]
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        raise SourceError(f'expected a str under "text" in {name}, came {type(text).__name__}; convert it to a str')
+    return text
+
+
+def _parquet_rows(file: io.BufferedIOBase, name: str) -> Iterator[Document]:
+    try:
+        arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise SourceError(f"expected pyarrow to read {name}, came none; run: pip install armillary[parquet]") from error
+    # Parquet is read from its end, which a gzip stream cannot do.
+    seekable = io.BytesIO(file.read()) if isinstance(file, gzip.GzipFile) else file
+    try:
+        table = parquet.ParquetFile(seekable)
+        columns = table.schema_arrow.names
+        if TEXT_KEY not in columns:
+            raise SourceError(
+                f"expected a text column in {name}, came {_shown(columns)}; rename the one that holds the text"
+            )
+        number = 0
+        for batch in table.iter_batches(columns=[TEXT_KEY], batch_size=1024):
+            for text in batch.column(0).to_pylist():
+                yield document(f"{name}:{number}", text_of({TEXT_KEY: text}, name))
+                number += 1
+    except arrow.ArrowException as error:
+        raise SourceError(f"expected a parquet file in {name}, came: {error}; write it again") from error
+
+
+def _shown(names: Collection[str]) -> str:
+    shown = ", ".join(sorted(map(str, names))[:8])
+    return shown or "nothing"

@@ -1,0 +1,25 @@
+"""What can go wrong in words a user can act on: one line that says what was expected, what came, and what to do."""
+
+
+class ArmillaryError(Exception):
+    """Anything a user can put right. The command line prints it as one line and exits with code 2."""
+
+
+class SourceError(ArmillaryError):
+    """A model, tokenizer, corpus or wheel that cannot be found, read or trusted."""
+
+
+class BrokenContract(ArmillaryError):  # noqa: N818  (a name of the public contract)
+    """Our reading of a model's weights does not rebuild the model's own attention."""
+
+
+class RequestError(ArmillaryError):
+    """Arguments that cannot be met: too many windows, too long a window, a head that does not exist."""
+
+
+class NonFiniteError(ArmillaryError):
+    """An activation that is not a finite number, named by layer and token."""
+
+
+class StoreError(ArmillaryError):
+    """A folder of results that cannot be written, read, or is not what it should be."""

@@ -1,0 +1,175 @@
+"""The written schema: every group and variable of a run, its axes, unit and meaning, and the measures that make it.
+
+docs/schema.md is this table in words; `store` checks files against it. A new measure is a function named in `measures`
+and the rows of what it returns.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from armillary.measures.decomposition import variance
+from armillary.measures.norms import norm
+from armillary.measures.position import position_effect
+
+FORMAT = 1
+"""Raised when a change makes older files unreadable."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable: its axes, its unit, what it is."""
+
+    axes: tuple[str, ...]
+    unit: str
+    text: str
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group of a run: which file holds it, what it is about, its variables, the measures that give them."""
+
+    file: str
+    text: str
+    variables: dict[str, Variable]
+    measures: tuple[Callable[..., Any], ...] = field(default=())
+
+
+def axes(text: str) -> tuple[str, ...]:
+    """Axis names from words."""
+    return tuple(text.split())
+
+
+def stream(axis: str) -> dict[str, Variable]:
+    """The sums that are kept at every site of one kind."""
+    state, per_token = "units of the stream", "units of the stream, squared"
+    return {
+        "mean": Variable(axes(f"{axis} d_model"), state, "mean over contexts and kept positions (equation 3)"),
+        "position_basis": Variable(axes(f"{axis} position d_model"), state, "mean at each position less the mean"),
+        "context_basis": Variable(axes(f"{axis} context d_model"), state, "mean of each context less the mean"),
+        "first": Variable(axes(f"{axis} d_model"), state, "mean at position 0, where that position is dropped", True),
+        "position_groups": Variable(
+            axes(f"{axis} group position d_model"),
+            state,
+            "mean at each position in one group, less the mean",
+        ),
+        "squares": Variable(axes(f"{axis} group"), per_token, "sum of a group's squared distances from the mean"),
+        "norm_groups": Variable(axes(f"{axis} group position"), state, "mean norm of the kept tokens of a group"),
+        "norm_largest": Variable(axes(f"{axis} position"), state, "largest norm of any token, also those left out"),
+        "covariance": Variable(
+            axes(f"{axis} d_model d_model_"), per_token, "covariance of all kept tokens about the mean", True
+        ),
+    }
+
+
+GROUPS: dict[str, Group] = {
+    "residual": Group(
+        "states.nc",
+        "the residual stream: state l is what block l receives, state n what the last block gives, before a final norm",
+        stream("layer")
+        | {
+            "position_groups_null": Variable(
+                axes("layer group position d_model"),
+                "units of the stream",
+                "position_groups after every window was turned by its own random offset (circular shift)",
+            ),
+            "holes": Variable((), "tokens", "cells left out by the outlier rule and filled with the additive fit"),
+        },
+    ),
+    "attention": Group(
+        "states.nc",
+        "what each block's attention receives, after its norm",
+        stream("block")
+        | {
+            "position_null": Variable(
+                axes("block position d_model"),
+                "units of the stream",
+                "position means of the turned windows",
+            )
+        },
+    ),
+    "corpus": Group(
+        "states.nc",
+        "the windows that were read, in the order of the axis context",
+        {
+            "tokens": Variable(axes("context position"), "token id", "the tokens of each window, position 0 included"),
+            "document": Variable(axes("context"), "index", "which document the window comes from"),
+            "document_name": Variable(axes("document"), "text", "names of the documents, escaped"),
+            "offset": Variable(axes("context"), "tokens", "where in its document the window begins"),
+            "group": Variable(axes("context"), "index", "the window's group of documents, the unit of the jackknife"),
+            "turn": Variable(axes("context"), "positions", "by how much the null turned the window"),
+        },
+    ),
+    "outliers": Group(
+        "states.nc",
+        "tokens of massive norm: more than 20 times the layer's median in any layer",
+        {
+            "context": Variable(axes("outlier"), "index", "the token's window"),
+            "position": Variable(axes("outlier"), "index", "the token's position in the window"),
+            "token": Variable(axes("outlier"), "token id", "the token"),
+            "text": Variable(axes("outlier"), "text", "the token's text, escaped"),
+            "ratio": Variable(axes("outlier layer"), "1", "norm over the layer's median norm"),
+            "median_norm": Variable(axes("layer"), "units of the stream", "median norm over the pilot's windows"),
+        },
+    ),
+    "sample": Group(
+        "states.nc",
+        "single tokens drawn at random, with their states in all layers",
+        {
+            "states": Variable(axes("layer sample d_model"), "units of the stream", "the states, nothing taken off"),
+            "context": Variable(axes("sample"), "index", "the token's window"),
+            "position": Variable(axes("sample"), "index", "the token's position in the window"),
+            "token": Variable(axes("sample"), "token id", "the token"),
+            "text": Variable(axes("sample"), "text", "the token's text, escaped"),
+            "massive": Variable(axes("sample"), "true or false", "whether the outlier rule names it"),
+        },
+    ),
+    "variance": Group(
+        "states.nc",
+        "how the sum of squares about the mean splits into position, context and residual",
+        {
+            "share": Variable(axes("layer component"), "1", "share of each component; the three add up to 1"),
+            "share_floor": Variable(
+                axes("layer component"), "1", "what the share would be if it meant nothing; none for the residual"
+            ),
+        },
+        (variance,),
+    ),
+    "position": Group(
+        "states.nc",
+        "the position basis: how strong, in how many directions",
+        {
+            "share_corrected": Variable(axes("layer"), "1", "share without small-sample bias; may be negative"),
+            "share_corrected_se": Variable(axes("layer"), "1", "its standard error over documents"),
+            "share_corrected_null": Variable(axes("layer"), "1", "the same of the turned windows"),
+            "singular_value": Variable(axes("layer mode"), "units of the stream", "singular values of position_basis"),
+            "energy_heldout": Variable(
+                axes("layer mode"), "units of the stream, squared", "squared singular values without small-sample bias"
+            ),
+            "rank_stable": Variable(axes("layer"), "1", "Σσ² / σ₁² of position_basis, plug-in"),
+            "rank_stable_null": Variable(axes("layer"), "1", "the same of the turned windows"),
+            "rank_stable_corrected": Variable(
+                axes("layer"), "1", "stable rank without small-sample bias; NaN: not determined, position too weak"
+            ),
+            "rank_stable_corrected_se": Variable(axes("layer"), "1", "its standard error over documents"),
+            "relative_norm": Variable(axes("layer"), "1", "‖P‖op / ‖M‖op, plug-in; in [0, 1]"),
+            "relative_norm_null": Variable(axes("layer"), "1", "the same of the turned windows"),
+            "relative_norm_corrected": Variable(
+                axes("layer"), "1", "relative norm without small-sample bias; NaN: not determined, position too weak"
+            ),
+            "relative_norm_corrected_se": Variable(axes("layer"), "1", "its standard error over documents"),
+        },
+        (position_effect,),
+    ),
+    "norms": Group(
+        "states.nc",
+        "lengths of the states",
+        {
+            "norm": Variable(axes("layer"), "units of the stream", "mean norm of the kept tokens"),
+            "norm_se": Variable(axes("layer"), "units of the stream", "its standard error over documents"),
+        },
+        (norm,),
+    ),
+}
+"""Every group that a run may hold, in the order of the data flow."""

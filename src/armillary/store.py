@@ -1,0 +1,126 @@
+"""A run: one folder, one netCDF file per group of results, each with its provenance and checked against the schema."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from armillary.errors import StoreError
+from armillary.schema import FORMAT, GROUPS
+
+STATES = "states.nc"
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """What a survey found: `results` is a DataTree of labelled arrays, `provenance` says how they were made."""
+
+    results: xr.DataTree
+    folder: Path | None = None
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Model, text, settings, versions and command."""
+        return dict(self.results.attrs)
+
+    def __repr__(self) -> str:
+        about = self.provenance
+        where = f" in {self.folder}" if self.folder else ""
+        return f"Run({about.get('model')} on {about.get('corpus')}, groups {', '.join(self.results.children)}{where})"
+
+    def _repr_html_(self) -> str:
+        return self.results._repr_html_()
+
+
+def write(folder: Path, file: str, groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> Path:
+    """Write one file of a run at once: an older one stays whole until the new one is complete."""
+    tree = tree_of(groups, {**provenance, "armillary_format": FORMAT})
+    path, temporary = folder / file, folder / f".{file}.{os.getpid()}.tmp"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tree.to_netcdf(temporary, engine="h5netcdf", mode="w")
+        os.replace(temporary, path)
+    except (OSError, RuntimeError) as error:
+        raise StoreError(f"cannot write {path} ({reason(error)}): free some space or choose another --out") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def tree_of(groups: Mapping[str, xr.Dataset], attributes: Mapping[str, Any]) -> xr.DataTree:
+    """Groups under one root that carries the provenance and no coordinates."""
+    tree = xr.DataTree.from_dict({f"/{name}": dataset for name, dataset in groups.items()})
+    tree.attrs.update({key: plain(value) for key, value in attributes.items() if value is not None})
+    return tree
+
+
+def plain(value: Any) -> Any:
+    """A value that a netCDF attribute can hold."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, int | float) else str(value)
+
+
+def open(folder: str | Path) -> Run:
+    """Open a run; large arrays are read when they are looked at."""
+    folder = Path(folder)
+    files = sorted({group.file for group in GROUPS.values()})
+    found = [folder / file for file in files if (folder / file).exists()]
+    if not found:
+        unfinished = (folder / "checkpoint").exists()
+        raise StoreError(
+            f"{folder} holds no results (expected {' or '.join(files)}): "
+            + ("its survey was interrupted, run the same command with --resume" if unfinished else "run a survey first")
+        )
+    trees = [read(path) for path in found]
+    groups = {name: node.to_dataset() for tree in trees for name, node in tree.children.items()}
+    return Run(tree_of(groups, {key: value for tree in reversed(trees) for key, value in tree.attrs.items()}), folder)
+
+
+def read(path: Path) -> xr.DataTree:
+    """One file, checked against the schema."""
+    try:
+        tree = xr.open_datatree(path, engine="h5netcdf")
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise StoreError(
+            f"{path} is not a results file of Armillary ({reason(error)}): restore it or survey again"
+        ) from error
+    version = tree.attrs.get("armillary_format")
+    if version != FORMAT:
+        raise StoreError(
+            f"{path} has format {version}, expected {FORMAT}: survey again, or open it with the version that made it"
+        )
+    for name, node in tree.children.items():
+        if name in GROUPS:
+            check(path, name, node.to_dataset())
+    return tree
+
+
+def check(path: Path, name: str, dataset: xr.Dataset) -> None:
+    """Refuse a group whose variables are missing or have other axes than the schema says."""
+    for variable, row in GROUPS[name].variables.items():
+        if variable not in dataset:
+            if row.optional:
+                continue
+            raise StoreError(f"{path} lacks /{name}/{variable}: the file is incomplete, survey again")
+        if dataset[variable].dims != row.axes:
+            raise StoreError(
+                f"{path}: /{name}/{variable} has axes {dataset[variable].dims}, expected {row.axes}: survey again"
+            )
+
+
+def reason(error: BaseException) -> str:
+    """The first line of an error, without the path that some libraries repeat."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return text.splitlines()[0][:200]
+
+
+def escaped(text: str) -> str:
+    """A token's or document's text that any file and screen can hold: control characters and the like as escapes."""
+    return "".join(
+        letter if letter.isprintable() and letter != "\\" else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
