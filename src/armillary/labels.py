@@ -129,7 +129,7 @@ def fields(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, tuple) else (result,)
 
 
-def coordinates(arrays: typing.Iterable[xr.DataArray], axes: set[str]) -> dict[str, xr.DataArray]:
+def coordinates(arrays: Iterable[xr.DataArray], axes: set[str]) -> dict[str, xr.DataArray]:
     """The coordinates that the inputs carry for the axes of the results."""
     found: dict[str, xr.DataArray] = {}
     for array in arrays:

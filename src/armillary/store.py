@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from armillary.errors import StoreError
@@ -41,6 +42,7 @@ def write(folder: Path, file: str, groups: Mapping[str, xr.Dataset], provenance:
     path, temporary = folder / file, folder / f".{file}.{os.getpid()}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        reserve(temporary, sum(dataset.nbytes for dataset in groups.values()))
         tree.to_netcdf(temporary, engine="h5netcdf", mode="w")
         os.replace(temporary, path)
     except (OSError, RuntimeError) as error:
@@ -48,6 +50,13 @@ def write(folder: Path, file: str, groups: Mapping[str, xr.Dataset], provenance:
     finally:
         temporary.unlink(missing_ok=True)
     return path
+
+
+def reserve(path: Path, size: int) -> None:
+    """Fail now if the file will not fit: HDF5 may take the whole process down when a disk fills up under it."""
+    with path.open("wb") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size + size // 50 + 1_000_000)
 
 
 def tree_of(groups: Mapping[str, xr.Dataset], attributes: Mapping[str, Any]) -> xr.DataTree:
@@ -58,7 +67,9 @@ def tree_of(groups: Mapping[str, xr.Dataset], attributes: Mapping[str, Any]) -> 
 
 
 def plain(value: Any) -> Any:
-    """A value that a netCDF attribute can hold."""
+    """A value that a netCDF attribute can hold, and that reads as it was written."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, int | float) else str(value)

@@ -33,6 +33,7 @@ TINY = {
     "bert": ("BertForMaskedLM", _ENCODER),
     "bert-causal": ("BertLMHeadModel", {**_ENCODER, "is_decoder": True}),
     "roberta": ("RobertaForMaskedLM", {**_ENCODER, "pad_token_id": 1}),
+    "xlm-roberta": ("XLMRobertaForMaskedLM", {**_ENCODER, "pad_token_id": 1}),
     "distilbert": (
         "DistilBertForMaskedLM",
         {"vocab_size": 67, "dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48, "max_position_embeddings": 40},

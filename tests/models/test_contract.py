@@ -82,8 +82,31 @@ def test_a_config_attribute_that_may_change_the_maths_is_refused(tiny, family, a
         load(tiny(family, **{attribute: value}))
 
 
-def test_bookkeeping_in_a_config_is_let_through(tiny):
-    load(tiny("bert", position_embedding_type="absolute", gradient_checkpointing=False, made_by="hand"))
+PUBLISHED = {
+    "albert": {"net_structure_type": 0, "num_memory_blocks": 0, "down_scale_factor": 1, "gap_size": 0},
+    "bert": {"gradient_checkpointing": False, "position_embedding_type": "absolute"},
+    "bloom": {
+        "attention_softmax_in_fp32": True,
+        "masked_softmax_fusion": True,
+        "offset_alibi": 100,
+        "seq_length": 2048,
+    },
+    "distilbert": {"tie_weights_": True},
+    "gemma2": {"hidden_act": "gelu_pytorch_tanh", "cache_implementation": "hybrid", "sliding_window_size": 4},
+    "gemma3_text": {"sliding_window_pattern": 6, "rope_local_base_freq": 10000, "rope_theta": 1000000},
+    "gpt2": {"n_ctx": 1024, "task_specific_params": {"text-generation": {"do_sample": True}}},
+    "gpt_neox": {"rotary_emb_base": 10000, "rotary_pct": 0.25, "attention_probs_dropout_prob": 0},
+    "llama": {"rope_theta": 500000.0, "is_llama_config": True, "rope_interleaved": False, "max_sequence_length": 2048},
+    "opt": {"activation_dropout": 0.0, "prefix": "</s>"},
+    "phi": {"partial_rotary_factor": 0.5, "rope_theta": 10000.0},
+    "qwen2": {"rope_theta": 1e6, "use_mrope": False, "max_window_layers": 21},
+    "smollm3": {"pretraining_tp": 2, "rope_theta": 5e6, "max_window_layers": 28},
+}
+
+
+@pytest.mark.parametrize("family", PUBLISHED)
+def test_what_stands_in_published_configs_is_let_through(tiny, family):
+    load(tiny(family, **PUBLISHED[family]))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
@@ -137,6 +160,17 @@ def test_an_unknown_family_shows_its_residual_stream():
     assert view.attentions is None
     assert view.final_norm is None
     assert "unknown family" in repr(view)
+
+
+def test_models_without_heads_or_with_other_inputs_are_told_apart():
+    state_space = transformers.MambaModel(transformers.MambaConfig(vocab_size=67, hidden_size=32, num_hidden_layers=2))
+    view = load(state_space.eval(), check=False)
+    assert "2 blocks, d_model 32, unknown family" in repr(view)
+    with pytest.raises(RequestError, match="attention heads, came 'mamba'"):
+        _ = view.n_heads
+    permuted = transformers.XLNetConfig(vocab_size=67, d_model=32, n_layer=2, n_head=4, d_inner=48)
+    with pytest.raises(BrokenContract):
+        load(transformers.XLNetModel(permuted).eval())
 
 
 def test_an_unknown_family_says_what_is_missing_for_heads():

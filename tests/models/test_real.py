@@ -15,6 +15,16 @@ pytestmark = pytest.mark.real
 TEXTS = ["The armillary sphere shows where the stars stand.", "A short one.", "Words move inside a transformer, too."]
 
 
+def quickest(action):
+    """Seconds of the quickest of three: the others tell how busy the machine is."""
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        action()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
 @pytest.fixture(scope="module", params=list(NAMED))
 def view(request):
     return load(request.param)
@@ -42,9 +52,7 @@ def test_real_states_and_attention_are_the_models_own(view, error, side):
 
 
 def test_the_contract_of_a_real_model_is_quick(view):
-    start = time.perf_counter()
-    check_contract(view)
-    assert time.perf_counter() - start < 1.0
+    assert quickest(lambda: check_contract(view)) < 0.5
 
 
 def test_named_models_are_what_they_say():
@@ -64,9 +72,7 @@ def test_named_models_are_what_they_say():
 
 def test_a_second_load_takes_less_than_a_second_and_a_half():
     load("smollm2")
-    start = time.perf_counter()
-    load("smollm2")
-    assert time.perf_counter() - start < 1.5
+    assert quickest(lambda: load("smollm2")) < 1.5
 
 
 def test_a_named_wheel_with_another_hash_is_refused(cache):

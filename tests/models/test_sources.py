@@ -292,11 +292,13 @@ def test_custom_code_is_refused_unless_trusted(folder, tmp_path, monkeypatch):
         load(folder, trust_remote_code=True)
 
 
-def test_encoder_decoders_are_refused():
+def test_encoder_decoders_are_refused_and_their_parts_are_not():
     config = transformers.T5Config(vocab_size=50, d_model=16, d_kv=8, d_ff=16, num_layers=2, num_heads=2)
+    model = transformers.T5ForConditionalGeneration(config)
     with pytest.raises(SourceError) as raised:
-        load(transformers.T5ForConditionalGeneration(config))
+        load(model)
     assert "get_encoder" in one_line(raised)
+    assert load(model.get_encoder()).n_blocks == load(model.get_decoder()).n_blocks == 2
 
 
 def test_a_broken_contract_reaches_the_caller_of_load(folder):

@@ -41,6 +41,14 @@ class Checkpoint:
 
     def save(self, shards: int, state: State, medians: Tensor) -> None:
         """Remember that so many shards are done."""
+        try:
+            self._save(shards, state, medians)
+        except OSError as error:
+            raise StoreError(
+                f"cannot write the checkpoint {self.folder} ({error.strerror}): free some space, then add --resume"
+            ) from error
+
+    def _save(self, shards: int, state: State, medians: Tensor) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         tensors: dict[str, Tensor] = {}
         structure = flattened({"state": state, "medians": medians}, "", tensors)

@@ -13,8 +13,8 @@ from armillary.capture.batch import Batch
 class Contexts:
     """Sums over the kept tokens of each window, in chunks as they came: a chunk is never copied again."""
 
-    sums: tuple[Float[Tensor, "site context d_model"], ...]
-    counts: tuple[Int[Tensor, " context"], ...]
+    sums: tuple[Float[Tensor, "site _ d_model"], ...]
+    counts: tuple[Int[Tensor, " _"], ...]
     order: tuple[tuple[int, ...], ...]
 
     @classmethod

@@ -14,7 +14,7 @@ class Sample:
     """Drawn tokens: window, position, token id, whether the outlier rule names it; and its states, in chunks."""
 
     tokens: tuple[tuple[int, int, int, bool], ...]
-    states: tuple[Float[Tensor, "layer sample d_model"], ...]
+    states: tuple[Float[Tensor, "layer _ d_model"], ...]
 
     @classmethod
     def of(cls, batch: Batch, drawn: frozenset[tuple[int, int]]) -> "Sample":

@@ -59,8 +59,8 @@ def survey(
     everything = finish(captured, drawn, plan, view.tokenizer)
     about = {
         **view.provenance,
-        **drawn.provenance,
         **{key: value for key, value in asdict(chosen).items() if value is not None},
+        **drawn.provenance,
         "groups": f"{len(np.unique(plan.groups))} groups, {rule.rule}",
         "outlier_rule": f"norm over {TIMES:g} times the layer's median of the first {plan.pilot} windows "
         f"({PILOT_TOKENS} tokens), in any layer",
@@ -171,7 +171,7 @@ def finish(captured: dict[str, xr.Dataset], drawn: Windows, plan: Plan, tokenize
         {
             "tokens": (("context", "position"), drawn.tokens.astype(np.int32)),
             "document": ("context", drawn.document),
-            "document_name": ("document", np.array([escaped(name) for name in drawn.documents], dtype=object)),
+            "document_name": ("document", np.array([escaped(name) for name in drawn.documents], dtype=str)),
             "offset": ("context", drawn.offset),
             "group": ("context", plan.groups),
             "turn": ("context", plan.turns),
@@ -180,7 +180,7 @@ def finish(captured: dict[str, xr.Dataset], drawn: Windows, plan: Plan, tokenize
     for name in ("outliers", "sample"):
         axis = "outlier" if name == "outliers" else "sample"
         texts = [token_text(tokenizer, int(token)) for token in captured[name].token.values]
-        captured[name] = captured[name].assign(text=(axis, np.array(texts, dtype=object)))
+        captured[name] = captured[name].assign(text=(axis, np.array(texts, dtype=str)))
     described = {name: results.described(name, dataset) for name, dataset in captured.items()}
     return {**described, **results.measured(described)}
 

@@ -36,7 +36,11 @@ def check_contract(view: View, *, every_block: bool = False) -> None:
     if view.family is not None:
         refuse_unknown_maths(view.config, view.family)
     ids, real = tiny_batch(view)
-    passed = run(view, ids, real)
+    try:
+        passed = run(view, ids, real)
+    except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        why = str(error).strip().splitlines() or [repr(error)]
+        raise BrokenContract(f"expected {view.name} to run on {ids.shape} token ids, came: {why[0][:300]}") from error
     _compare_states(view, passed, real)
     if view.family is None:
         return
@@ -75,8 +79,7 @@ def run(view: View, ids: Int[torch.Tensor, "batch position"], real: Bool[torch.T
             for projection in dict.fromkeys(view.outputs):
                 stack.callback(projection.register_forward_hook(_keep_output(passed.outputs)).remove)
             stack.enter_context(attention_calls(view, passed.calls.append))
-        given = {"input_ids": ids, "attention_mask": real.long()}
-        passed.last = view.backbone(**given, use_cache=False).last_hidden_state
+        passed.last = view.backbone(input_ids=ids, attention_mask=real.long()).last_hidden_state
     return passed
 
 

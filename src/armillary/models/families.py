@@ -110,6 +110,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "bert": _ENCODER,
     "roberta": _ENCODER,
+    "xlm-roberta": _ENCODER,
     "distilbert": replace(
         _ENCODER,
         blocks="transformer.layer",
@@ -209,7 +210,16 @@ def family_of(config: Any) -> Family | None:
 # A config attribute that its own class does not know comes from a checkpoint that expects other code than the one
 # installed; most are book-keeping, but one that names a part of attention may mean that the maths differ.
 _CHANGES_MATHS = re.compile(r"attention|attn|rope|rotary|alibi|norm|scal|softcap|position|window|head|expert|residual")
-_HARMLESS = {"position_embedding_type": ("absolute",), "rope_theta": None, "rope_scaling": None, "n_ctx": None}
+# These stand in published configs and change nothing, with these values (None: with any).
+_HARMLESS: dict[str, tuple[Any, ...] | None] = {
+    "position_embedding_type": ("absolute",),
+    "down_scale_factor": (1,),
+    "attention_softmax_in_fp32": (True,),
+    "offset_alibi": None,
+    "sliding_window_size": None,
+    "sliding_window_pattern": None,
+    "max_window_layers": None,
+}
 
 
 def refuse_unknown_maths(config: Any, family: Family) -> None:

@@ -58,7 +58,7 @@ def load(
         local = bool(kwargs.pop("local_files_only", False))
         terms = Terms(revision, trust_remote_code, allow_pickle, random_weights is None, local)
         loaded = _from_source(os.fspath(source), tokenizer, random_weights, terms, {**options, **kwargs})
-    _refuse_no_language_model(loaded.model)
+    _refuse_two_stacks(loaded.model)
     model = loaded.model.eval()
     if device is not None:
         model = _moved(model, device)
@@ -177,8 +177,8 @@ def _moved(model: Any, device: str | torch.device) -> Any:
         raise RequestError(f"expected a device of this machine, came {str(device)!r}: {why}") from error
 
 
-def _refuse_no_language_model(model: Any) -> None:
-    if getattr(model.config, "is_encoder_decoder", False):
+def _refuse_two_stacks(model: Any) -> None:
+    if hasattr(model.base_model, "encoder") and hasattr(model.base_model, "decoder"):
         raise SourceError(
             f"expected a decoder or an encoder, came {model.config.model_type}, which has both; "
             "give model.get_encoder() or model.get_decoder() of the loaded model"

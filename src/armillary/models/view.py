@@ -54,7 +54,12 @@ class View:
     @property
     def n_heads(self) -> int:
         """Query heads per block."""
-        return int(self.config.num_attention_heads)
+        heads = getattr(self.config, "num_attention_heads", None)
+        if heads is None:
+            raise RequestError(
+                f"expected a model with attention heads, came {self.config.model_type!r}, which has none"
+            )
+        return int(heads)
 
     @property
     def n_kv_heads(self) -> int:
@@ -92,7 +97,7 @@ class View:
         if self.family is not None and self.family.position != "rope":
             return None
         longest = getattr(self.config, "max_position_embeddings", None)
-        return None if longest is None else int(longest)
+        return int(longest) if longest is not None and longest > 0 else None
 
     @cached_property
     def blocks(self) -> tuple[nn.Module, ...]:
@@ -194,8 +199,9 @@ class View:
         return self.blocks[block]
 
     def __repr__(self) -> str:
-        kind = self.config.model_type if self.family else f"{self.config.model_type}, unknown family: no heads"
-        shape = f"{self.n_blocks} blocks × {self.n_heads} heads, d_model {self.d_model}"
+        kind = str(self.config.model_type)
+        shape = f"{self.n_blocks} blocks × {self.n_heads} heads" if self.family else f"{self.n_blocks} blocks"
+        shape += f", d_model {self.d_model}" if self.family else f", d_model {self.d_model}, unknown family: no heads"
         return f"View({self.name!r}: {kind}, {shape}, {str(self.dtype).removeprefix('torch.')} on {self.device})"
 
     def _repr_html_(self) -> str:
