@@ -17,7 +17,7 @@ def table(run: Run) -> pd.DataFrame:
         columns[f"{component}_share"] = variance.share.sel(component=component)
         if component != "residual":
             columns[f"{component}_share_floor"] = variance.share_floor.sel(component=component)
-    for name in ("share_corrected", "share_corrected_se", "share_corrected_null"):
+    for name in ("share_null", "share_corrected", "share_corrected_se"):
         columns[f"position_{name}"] = position[name]
     for name in ("rank_stable", "relative_norm"):
         for ending in ("", "_null", "_corrected", "_corrected_se"):
@@ -45,20 +45,23 @@ def printed(run: Run) -> Table:
         caption_justify="left",
         title_justify="left",
     )
-    for name in ("layer", "position %", "null", "context %", "null", "rest %", "stable rank", "null",
-                 "relative norm", "null", "norm"):  # fmt: skip
-        out.add_column(name, justify="right", style="dim" if name == "null" else "", no_wrap=True)
+    for name in ("layer", "position %", "raw", "null", "context %", "null", "rest %", "stable rank", "raw", "null",
+                 "relative norm", "raw", "null", "norm"):  # fmt: skip
+        out.add_column(name, justify="right", style="dim" if name in ("raw", "null") else "", no_wrap=True)
     for layer, row in table(run).iterrows():
         out.add_row(
             str(layer),
             with_error(100 * row.position_share_corrected, 100 * row.position_share_corrected_se, 2),
-            f"{100 * row.position_share_corrected_null:.2f}",
+            f"{100 * row.position_share:.2f}",
+            f"{100 * row.position_share_null:.2f}",
             f"{100 * row.context_share:.1f}",
             f"{100 * row.context_share_floor:.1f}",
             f"{100 * row.residual_share:.1f}",
             with_error(row.rank_stable_corrected, row.rank_stable_corrected_se, 2),
+            f"{row.rank_stable:.2f}",
             f"{row.rank_stable_null:.1f}",
             with_error(row.relative_norm_corrected, row.relative_norm_corrected_se, 3),
+            f"{row.relative_norm:.3f}",
             f"{row.relative_norm_null:.3f}",
             with_error(row.norm, row.norm_se, 1),
         )
@@ -71,8 +74,8 @@ def caption(run: Run) -> str:
     found = outliers.sizes["outlier"]
     lines = [
         f"± one standard error over {about['groups']}; – not determined: position is within 3 standard errors of nothing.",
-        "Position, stable rank and relative norm without small-sample bias; null: every window turned at random "
-        "(position), tokens dealt out anew among windows (context).",
+        "First without small-sample bias; raw: by the plain formula; null: what the plain formula gives when every window "
+        "is turned at random (for context: when tokens are dealt out anew among the windows).",
     ]
     if found:
         texts = pd.Series(outliers.text.values.astype(str)).value_counts()

@@ -54,6 +54,9 @@ def stream(axis: str) -> dict[str, Variable]:
             state,
             "mean at each position in one group, less the mean",
         ),
+        "position_null": Variable(
+            axes(f"{axis} position d_model"), state, "position_basis after every window was turned by a random offset"
+        ),
         "squares": Variable(axes(f"{axis} group"), per_token, "sum of a group's squared distances from the mean"),
         "norm_groups": Variable(axes(f"{axis} group position"), state, "mean norm of the kept tokens of a group"),
         "norm_largest": Variable(axes(f"{axis} position"), state, "largest norm of any token, also those left out"),
@@ -69,25 +72,13 @@ GROUPS: dict[str, Group] = {
         "the residual stream: state l is what block l receives, state n what the last block gives, before a final norm",
         stream("layer")
         | {
-            "position_groups_null": Variable(
-                axes("layer group position d_model"),
-                "units of the stream",
-                "position_groups after every window was turned by its own random offset (circular shift)",
-            ),
             "holes": Variable((), "tokens", "cells left out by the outlier rule and filled with the additive fit"),
         },
     ),
     "attention": Group(
         "states.nc",
         "what each block's attention receives, after its norm",
-        stream("block")
-        | {
-            "position_null": Variable(
-                axes("block position d_model"),
-                "units of the stream",
-                "position means of the turned windows",
-            )
-        },
+        stream("block"),
     ),
     "corpus": Group(
         "states.nc",
@@ -142,7 +133,7 @@ GROUPS: dict[str, Group] = {
         {
             "share_corrected": Variable(axes("layer"), "1", "share without small-sample bias; may be negative"),
             "share_corrected_se": Variable(axes("layer"), "1", "its standard error over documents"),
-            "share_corrected_null": Variable(axes("layer"), "1", "the same of the turned windows"),
+            "share_null": Variable(axes("layer"), "1", "plug-in share of the turned windows"),
             "singular_value": Variable(axes("layer mode"), "units of the stream", "singular values of position_basis"),
             "energy_heldout": Variable(
                 axes("layer mode"), "units of the stream, squared", "squared singular values without small-sample bias"

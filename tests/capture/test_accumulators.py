@@ -45,11 +45,10 @@ def state(data, rows, onto=None):
     one = batch(data, rows)
     drawn = frozenset((context, 2) for context in range(CONTEXTS))
     found = Outliers(tuple((c, 1, 0) for c in one.contexts), tuple(torch.ones(SITES) for _ in one.contexts))
-    residual = Stream.of(one, scatter=True, null_by_group=True, onto=onto and onto.residual)
     sample = Sample.of(one, drawn)
     return State(
-        residual,
-        Stream.of(one, scatter=False, null_by_group=False, onto=onto and onto.attention),
+        onto.residual.extended(one) if onto else Stream.of(one, scatter=True),
+        onto.attention.extended(one) if onto else Stream.of(one, scatter=False),
         onto.outliers.merge(found) if onto else found,
         onto.sample.merge(sample) if onto else sample,
     )
@@ -122,13 +121,13 @@ def test_the_sums_are_those_of_plain_numpy(offset):
         mine = groups == group
         assert np.allclose(whole.positions.sums[group], (states * weights)[:, mine].sum(1), rtol=1e-12)
         assert np.array_equal(whole.positions.counts[group], kept[mine].sum(0))
-        rolled = sum(np.roll((states * weights)[:, c], turns[c], 1) for c in np.flatnonzero(mine))
-        assert np.allclose(whole.null.sums[group], rolled, rtol=1e-12)
         tokens = [states[:, mine][:, kept[mine]]][0]
         squares = ((tokens - tokens.mean(1, keepdims=True)) ** 2).sum((1, 2))
         assert np.allclose(whole.spread.squares[group], squares, rtol=1e-6)
         norms = np.linalg.norm(states, axis=-1) * kept
         assert np.allclose(whole.norms.sums[group], norms[:, mine].sum(1), rtol=1e-12)
+    rolled = sum(np.roll((states * weights)[:, c], turns[c], 1) for c in range(CONTEXTS))
+    assert np.allclose(whole.null.sums, rolled, rtol=1e-12)
     tokens = states[:, kept]
     centred = tokens - tokens.mean(1, keepdims=True)
     assert np.allclose(

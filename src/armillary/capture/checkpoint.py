@@ -19,7 +19,7 @@ from armillary.capture.contexts import Contexts
 from armillary.capture.moments import Scatter, Spread
 from armillary.capture.norms import Norms
 from armillary.capture.outliers import Outliers
-from armillary.capture.positions import Positions
+from armillary.capture.positions import Positions, Turned
 from armillary.capture.sample import Sample
 from armillary.capture.state import First, State, Stream
 from armillary.errors import StoreError
@@ -142,7 +142,7 @@ def rebuilt(structure: Any, tensors: dict[str, Tensor]) -> Any:
 
 RECORDS: dict[str, type] = {
     record.__name__: record
-    for record in (State, Stream, Positions, Contexts, Spread, Scatter, Norms, First, Outliers, Sample)
+    for record in (State, Stream, Positions, Turned, Contexts, Spread, Scatter, Norms, First, Outliers, Sample)
 }
 
 

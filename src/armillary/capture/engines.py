@@ -115,14 +115,16 @@ def extended(total: State | None, captured: Captured, plan: Plan, rule: Float[Te
             first_position=skipped,
         )
 
-    def stream(states: tuple[Tensor, ...], onto: Stream | None, *, full: bool) -> Stream:
-        return Stream.of(batch(states), scatter=full or plan.scatter == "attention", null_by_group=full, onto=onto)
+    def stream(states: tuple[Tensor, ...], onto: Stream | None, *, scatter: bool) -> Stream:
+        return onto.extended(batch(states)) if onto else Stream.of(batch(states), scatter=scatter)
 
     found = outliers(ratios, tokens, contexts, skipped)
     drawn = Sample.of(batch(captured.residual), plan.sample)
     return State(
-        residual=stream(captured.residual, total and total.residual, full=True),
-        attention=stream(captured.attention, total and total.attention, full=False) if captured.attention else None,
+        residual=stream(captured.residual, total and total.residual, scatter=True),
+        attention=stream(captured.attention, total and total.attention, scatter=plan.scatter == "attention")
+        if captured.attention
+        else None,
         outliers=total.outliers.merge(found) if total else found,
         sample=total.sample.merge(drawn) if total else drawn,
     )

@@ -23,7 +23,7 @@ def estimate(plan: Plan, shape: Shape) -> int:
     kept, groups = len(plan.positions), len(set(plan.groups.tolist()))
     sites, width = shape.layers + shape.attentions, shape.d_model
     table = 8 * kept * width
-    sums = table * (groups * sites + groups * shape.layers + shape.attentions)
+    sums = table * sites * (groups + 1)
     matrices = 8 * width**2 * (sites if plan.scatter == "attention" else shape.layers)
     rows = 8 * width * sites * contexts
     batch = 4 * sites * plan.batch * length * width

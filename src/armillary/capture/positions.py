@@ -1,6 +1,5 @@
-"""Sums at each position, by group of documents: what the position basis, its errors and its null are made of."""
+"""Sums at each position: by group of documents for the position basis and its errors, and turned for the null."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -28,26 +27,34 @@ class Positions:
             whole = whole.merge(cls({group: total}, {group: batch.kept[run].sum(0)}))
         return whole
 
-    @classmethod
-    def turned(cls, batch: Batch, groups: Sequence[int]) -> "Positions":
-        """The null: every window turned by its own offset first.
-
-        A circular shift keeps the text's autocorrelation and takes away what belongs to a position.
-        """
-        states = batch.masked
-        length, width = states[0].shape[1:]
-        sums: dict[int, Tensor] = {}
-        counts: dict[int, Tensor] = {}
-        for context, (group, turn) in enumerate(zip(groups, batch.turns, strict=True)):
-            if group not in sums:
-                sums[group] = torch.zeros(len(states), length, width, dtype=torch.float64)
-                counts[group] = torch.zeros(length, dtype=torch.int64)
-            for into, site in zip(sums[group], states, strict=True):
-                into[turn:] += site[context, : length - turn]
-                into[:turn] += site[context, length - turn :]
-            counts[group] += batch.kept[context].roll(turn)
-        return cls(sums, counts)
-
     def merge(self, other: "Positions") -> "Positions":
         """The sums of both."""
         return Positions(added(self.sums, other.sums), added(self.counts, other.counts))
+
+
+@dataclass(frozen=True)
+class Turned:
+    """The null: sums at each position after every window was turned by its own random offset.
+
+    A circular shift keeps the text's autocorrelation and takes away what belongs to a position.
+    """
+
+    sums: Float[Tensor, "site position d_model"]
+
+    @classmethod
+    def of(cls, batch: Batch) -> "Turned":
+        """The null of one batch."""
+        return cls(torch.zeros(len(batch.states), *batch.states[0].shape[1:], dtype=torch.float64)).extended(batch)
+
+    def extended(self, batch: Batch) -> "Turned":
+        """This null and a batch's, added in place: this record is given up."""
+        length = self.sums.shape[1]
+        for into, states in zip(self.sums, batch.masked, strict=True):
+            for window, turn in zip(states, batch.turns, strict=True):
+                into[turn:] += window[: length - turn]
+                into[:turn] += window[length - turn :]
+        return self
+
+    def merge(self, other: "Turned") -> "Turned":
+        """The sums of both."""
+        return Turned(self.sums + other.sums)

@@ -1,6 +1,6 @@
 """All that one pass remembers: a frozen record of accumulators that merges field by field."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import torch
@@ -12,7 +12,7 @@ from armillary.capture.contexts import Contexts
 from armillary.capture.moments import Scatter, Spread
 from armillary.capture.norms import Norms
 from armillary.capture.outliers import Outliers
-from armillary.capture.positions import Positions
+from armillary.capture.positions import Positions, Turned
 from armillary.capture.sample import Sample
 
 Record = TypeVar("Record", bound=Any)
@@ -42,7 +42,7 @@ class Stream:
     """The accumulators of one kind of site: the residual stream, or the inputs of the attentions."""
 
     positions: Positions
-    null: Positions
+    null: Turned
     contexts: Contexts
     spread: Spread
     scatter: Scatter | None
@@ -50,24 +50,31 @@ class Stream:
     first: First
 
     @classmethod
-    def of(cls, batch: Batch, *, scatter: bool, null_by_group: bool, onto: "Stream | None" = None) -> "Stream":
-        """The sums of one batch, added onto those of a stream that is given up. The null is kept by group if asked."""
+    def of(cls, batch: Batch, *, scatter: bool) -> "Stream":
+        """The sums of one batch."""
         positions = Positions.of(batch)
-        only = cls(
+        return cls(
             positions=positions,
-            null=Positions.turned(batch, batch.groups if null_by_group else (0,) * len(batch.groups)),
+            null=Turned.of(batch),
             contexts=Contexts.of(batch),
             spread=Spread.of(batch, positions),
-            scatter=None,
+            scatter=Scatter.of(batch, positions) if scatter else None,
             norms=Norms.of(batch),
             first=First.of(batch),
         )
-        whole = only if onto is None else replace(onto, scatter=None).merge(only)
-        if not scatter:
-            return whole
-        if onto is None or onto.scatter is None:
-            return replace(whole, scatter=Scatter.of(batch, positions))
-        return replace(whole, scatter=onto.scatter.extended(batch, positions))
+
+    def extended(self, batch: Batch) -> "Stream":
+        """This stream and a batch's; what is large is added in place, and this record is given up."""
+        positions = Positions.of(batch)
+        return Stream(
+            positions=self.positions.merge(positions),
+            null=self.null.extended(batch),
+            contexts=self.contexts.merge(Contexts.of(batch)),
+            spread=self.spread.merge(Spread.of(batch, positions)),
+            scatter=self.scatter.extended(batch, positions) if self.scatter else None,
+            norms=self.norms.merge(Norms.of(batch)),
+            first=self.first.merge(First.of(batch)),
+        )
 
     def merge(self, other: "Stream") -> "Stream":
         """Everything of both."""

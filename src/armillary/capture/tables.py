@@ -26,10 +26,6 @@ class Holes:
         """Where the null's turning moves them."""
         return Holes(self.contexts, (self.columns + plan.turns[self.contexts]) % len(plan.positions), self.groups)
 
-    def in_one_group(self) -> "Holes":
-        """The same cells, all in group 0."""
-        return Holes(self.contexts, self.columns, np.zeros_like(self.groups))
-
 
 def holes_of(state: State, plan: Plan) -> Holes:
     """The tokens that were left out; refuses a window or a position with nothing left."""
@@ -59,9 +55,10 @@ class Table:
     mean: Float[np.ndarray, "site d_model"]
 
 
-def table(rows: Float[np.ndarray, "site context d_model"], sums: dict[int, torch.Tensor], holes: Holes) -> Table:
-    """The filled table of one stream, from its sums over windows and its sums at positions by group."""
-    columns = sum_of(sums)
+def table(
+    rows: Float[np.ndarray, "site context d_model"], columns: Float[np.ndarray, "site position d_model"], holes: Holes
+) -> Table:
+    """The filled table of one stream, from its sums over windows and its sums at positions, which it takes over."""
     sites, _, width = rows.shape
     fill = np.zeros((len(holes.contexts), sites, width))
     if len(fill):
@@ -90,10 +87,11 @@ def group_means(
     sites, length, width = filled.columns.shape
     means = np.empty((sites, len(sizes), length, width), np.float32)
     for group in sorted(sums):
-        one = sums.pop(group).numpy().copy()
+        one = sums.pop(group).numpy()
         for hole in np.flatnonzero(holes.groups == group):
             one[:, holes.columns[hole]] += filled.fill[hole]
-        means[:, group] = one / sizes[group] - filled.mean[:, None]
+        one /= sizes[group]
+        np.subtract(one, filled.mean[:, None], out=means[:, group], casting="same_kind")
     return means
 
 
@@ -115,10 +113,9 @@ def covariance(scatter: Scatter, filled: Table) -> Float[np.ndarray, "site d_mod
     for site, lower in enumerate(scatter.matrix):
         step = scatter.mean[site].numpy() - filled.mean[site]
         added = filled.fill[:, site] - filled.mean[site]
-        whole = symmetric(lower).numpy()
-        whole += scatter.count * np.outer(step, step)
-        whole += added.T @ added
-        out[site] = whole / cells
+        whole = lower.addr(torch.from_numpy(step), torch.from_numpy(step), alpha=scatter.count)
+        whole += torch.from_numpy(added.T @ added)
+        out[site] = symmetric((whole / cells).float()).numpy()
     return out
 
 
@@ -126,14 +123,15 @@ def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str) -> xr.Da
     """Mean, bases, group means, null, spread and norms of one stream. Consumes the stream's sums."""
     sizes = np.bincount(plan.groups).astype(np.float64)
     rows = in_order(stream)
-    filled = table(rows, stream.positions.sums, holes)
+    filled = table(rows, sum_of(stream.positions.sums), holes)
+    null = table(rows, stream.null.sums.numpy(), holes.turned(plan))
     variables = {
         "mean": ((axis, "d_model"), filled.mean),
         "position_basis": ((axis, "position", "d_model"), filled.columns / rows.shape[1] - filled.mean[:, None]),
         "context_basis": ((axis, "context", "d_model"), filled.rows / len(plan.positions) - filled.mean[:, None]),
         "squares": ((axis, "group"), squares(stream, filled, holes, len(sizes))),
         **norm_variables(stream, axis),
-        **null_variables(stream, plan, holes, rows, sizes, axis),
+        "position_null": ((axis, "position", "d_model"), null.columns / rows.shape[1] - null.mean[:, None]),
     }
     if stream.first.count:
         variables["first"] = ((axis, "d_model"), stream.first.sums.numpy() / stream.first.count)
@@ -161,28 +159,12 @@ def norm_variables(stream: Stream, axis: str) -> dict[str, tuple[tuple[str, ...]
     }
 
 
-def null_variables(
-    stream: Stream, plan: Plan, holes: Holes, rows: np.ndarray, sizes: np.ndarray, axis: str
-) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-    """The position means of the turned windows: by group, or as one where they were summed as one."""
-    moved = holes.turned(plan)
-    filled = table(rows, stream.null.sums, moved)
-    if len(stream.null.sums) == len(sizes):
-        means = group_means(stream.null.sums, filled, moved, sizes)
-        return {"position_groups_null": ((axis, "group", "position", "d_model"), means)}
-    means = group_means(stream.null.sums, filled, moved.in_one_group(), np.array([sizes.sum()]))
-    return {"position_null": ((axis, "position", "d_model"), means[:, 0])}
-
-
 def attention_dataset(state: State, plan: Plan, holes: Holes, residual: xr.Dataset) -> xr.Dataset:
     """The inputs of the attentions; in a post-norm model they are the residual stream, state by state."""
     if state.attention is not None:
         return stream_dataset(state.attention, plan, holes, "block")
-    same = residual.isel(layer=slice(0, -1)).rename(layer="block")
-    weights = xr.DataArray(np.bincount(plan.groups) / len(plan.groups), dims="group")
-    null = (same.position_groups_null * weights).sum("group").astype(np.float32)
-    same = same.drop_vars(["position_groups_null", *({"covariance"} if plan.scatter != "attention" else set())])
-    return same.assign(position_null=null.transpose("block", "position", "d_model"))
+    same = residual.isel(layer=slice(0, -1)).rename(layer="block").drop_vars("holes")
+    return same if plan.scatter == "attention" else same.drop_vars("covariance")
 
 
 def outlier_dataset(state: State, medians: torch.Tensor) -> xr.Dataset:

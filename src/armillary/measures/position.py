@@ -20,7 +20,7 @@ class PositionEffect(NamedTuple):
 
     share_corrected: float
     share_corrected_se: float
-    share_corrected_null: float
+    share_null: float
     singular_value: Float[np.ndarray, "mode"]
     energy_heldout: Float[np.ndarray, "mode"]
     rank_stable: float
@@ -35,7 +35,7 @@ class PositionEffect(NamedTuple):
 
 def position_effect(
     position_groups: Float[np.ndarray, "group position d_model"],
-    position_groups_null: Float[np.ndarray, "group position d_model"],
+    position_null: Float[np.ndarray, "position d_model"],
     context_basis: Float[np.ndarray, "context d_model"],
     covariance: Float[np.ndarray, "d_model d_model_"],
     squares: Float[np.ndarray, "group"],
@@ -43,7 +43,8 @@ def position_effect(
 ) -> PositionEffect:
     """Everything about the strength of the position basis that needs the groups of documents.
 
-    `position_groups[g]` is the mean over the contexts of group g at each position, less the grand mean; `squares[g]`
+    `position_null` is the position basis after every context was turned by its own random offset: what smooth noise
+    alone would show, plug-in. `position_groups[g]` is the mean over the contexts of group g at each position, less the grand mean; `squares[g]`
     the group's sum of squared distances from the grand mean. share_corrected = tr Ĝ / (T · variance) with the unbiased
     Gram Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²); it may be negative and is never clipped. energy_heldout_k = mean over
     groups of uᵀ M_g P₋gᵀ u, u the k-th mode found without g: an estimate of σ_k² that noise does not inflate.
@@ -71,15 +72,13 @@ def position_effect(
     determined = trace > DETERMINED * trace_se
     variance, per_group = largest_variance(covariance, context_basis, means, squares, group, sizes)
     largest = np.sqrt(length * variance)  # ‖M‖op / √C, the scale of σ₁
-    null = centred(position_groups_null)
-    null_sums = sizes[:, None, None] * null
-    null_spectrum = singular_values(np.tensordot(sizes / contexts, null, 1))
+    null_spectrum = singular_values(position_null)
     total = squares.sum() / (contexts * length)
     ratio = np.sqrt(energy[0]) / largest if determined and energy[0] > 0 else np.nan
     return PositionEffect(
         share_corrected=share,
         share_corrected_se=share_se,
-        share_corrected_null=pair_mean(inner(null_sums), sizes) / (length * total),
+        share_null=float(np.sum(null_spectrum**2) / (length * total)),
         singular_value=spectrum[:modes],
         energy_heldout=energy,
         rank_stable=float(np.sum(spectrum**2) / spectrum[0] ** 2),
