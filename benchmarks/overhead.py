@@ -4,6 +4,7 @@
 """
 
 import argparse
+import os
 import shutil
 import statistics
 import tempfile
@@ -57,6 +58,7 @@ def measure(name, repeats, covariance):
         folder = Path(tempfile.mkdtemp())
         order = ["bare", "survey"] if repeat % 2 == 0 else ["survey", "bare"]
         for side in order:
+            os.sync()
             start = time.perf_counter()
             if side == "bare":
                 bare(view, plan)

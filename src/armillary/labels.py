@@ -114,14 +114,13 @@ def indices(loops: Mapping[str, int]) -> list[dict[str, int]]:
 
 
 def plain(value: Any, axes: tuple[str, ...] | None, at: Mapping[str, int]) -> Any:
-    """One slice of a labelled array, its axes in the order that the measure asks for, float32 widened to float64."""
+    """One slice of a labelled array, its axes in the order that the measure asks for."""
     if not isinstance(value, xr.DataArray):
         return value
     sliced = value.isel({axis: i for axis, i in at.items() if axis in value.dims})
     if axes == ():
         return sliced.item()
-    array = sliced.transpose(*axes).values if axes else sliced.values
-    return array.astype(np.float64) if array.dtype == np.float32 else array
+    return sliced.transpose(*axes).values if axes else sliced.values
 
 
 def fields(result: Any) -> tuple[Any, ...]:

@@ -12,9 +12,6 @@ from armillary.schema import GROUPS
 
 COMPONENTS = ["position", "context", "residual"]
 
-INPUTS = ("residual", "corpus", "sample", "outliers")
-"""Where a measure's parameters are looked up, in this order."""
-
 
 def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """The groups that measures make, from those that a pass made."""
@@ -22,17 +19,17 @@ def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     # The matrices of one layer are small: a thread per layer is fast, threads inside a product wait for each other.
     with threadpool_limits(1), ThreadPoolExecutor(os.cpu_count()) as threads:
         for name, group in GROUPS.items():
-            if group.measures:
-                arrays = inputs({**groups, **results})
+            if group.measures and group.inputs[0] in groups:
+                arrays = inputs(group.inputs, {**groups, **results})
                 made = [labelled(measure, threads.map)(arrays) for measure in group.measures]
                 results[name] = described(name, named_components(xr.merge(made, join="exact")))
     return results
 
 
-def inputs(groups: dict[str, xr.Dataset]) -> dict[str, Any]:
-    """Every variable that a measure may ask for by name."""
+def inputs(sources: tuple[str, ...], groups: dict[str, xr.Dataset]) -> dict[str, Any]:
+    """Every variable that a measure may ask for by name; the first group that has it gives it."""
     found: dict[str, Any] = {}
-    for source in (*INPUTS, *(name for name in groups if name not in INPUTS)):
+    for source in sources:
         for name, variable in groups[source].data_vars.items() if source in groups else ():
             found.setdefault(str(name), variable)
     return found

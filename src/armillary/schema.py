@@ -5,12 +5,12 @@ and the rows of what it returns.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from armillary.measures.decomposition import variance
 from armillary.measures.norms import norm
-from armillary.measures.position import position_effect
+from armillary.measures.position import position_effect, position_share
 
 FORMAT = 1
 """Raised when a change makes older files unreadable."""
@@ -18,7 +18,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable: its axes, its unit, what it is."""
+    """One variable: its axes, its unit, what it is, and whether a run may lack it."""
 
     axes: tuple[str, ...]
     unit: str
@@ -28,12 +28,16 @@ class Variable:
 
 @dataclass(frozen=True)
 class Group:
-    """One group of a run: which file holds it, what it is about, its variables, the measures that give them."""
+    """One group of a run: which file holds it, what it is about, its variables, the measures that give them.
+
+    A measure finds its parameters in the groups of `inputs`, the first that has them.
+    """
 
     file: str
     text: str
     variables: dict[str, Variable]
-    measures: tuple[Callable[..., Any], ...] = field(default=())
+    measures: tuple[Callable[..., Any], ...] = ()
+    inputs: tuple[str, ...] = ("residual", "corpus", "sample", "outliers")
 
 
 def axes(text: str) -> tuple[str, ...]:
@@ -42,17 +46,18 @@ def axes(text: str) -> tuple[str, ...]:
 
 
 def stream(axis: str) -> dict[str, Variable]:
-    """The sums that are kept at every site of one kind."""
+    """What is kept at every site of one kind."""
     state, per_token = "units of the stream", "units of the stream, squared"
     return {
         "mean": Variable(axes(f"{axis} d_model"), state, "mean over contexts and kept positions (equation 3)"),
         "position_basis": Variable(axes(f"{axis} position d_model"), state, "mean at each position less the mean"),
         "context_basis": Variable(axes(f"{axis} context d_model"), state, "mean of each context less the mean"),
         "first": Variable(axes(f"{axis} d_model"), state, "mean at position 0, where that position is dropped", True),
-        "position_groups": Variable(
-            axes(f"{axis} group position d_model"),
-            state,
-            "mean at each position in one group, less the mean",
+        "position_kernel": Variable(
+            axes(f"{axis} group group_"),
+            per_token,
+            "inner products of the groups' sums at each position, centred over positions: all that errors of the "
+            "position share need",
         ),
         "position_null": Variable(
             axes(f"{axis} position d_model"), state, "position_basis after every window was turned by a random offset"
@@ -72,6 +77,11 @@ GROUPS: dict[str, Group] = {
         "the residual stream: state l is what block l receives, state n what the last block gives, before a final norm",
         stream("layer")
         | {
+            "position_groups": Variable(
+                axes("layer group position d_model"),
+                "units of the stream",
+                "mean at each position in one group of documents, less the mean",
+            ),
             "holes": Variable((), "tokens", "cells left out by the outlier rule and filled with the additive fit"),
         },
     ),
@@ -152,6 +162,20 @@ GROUPS: dict[str, Group] = {
             "relative_norm_corrected_se": Variable(axes("layer"), "1", "its standard error over documents"),
         },
         (position_effect,),
+    ),
+    "attention_variance": Group(
+        "states.nc",
+        "how the inputs of the attentions split into position, context and residual",
+        {
+            "share": Variable(axes("block component"), "1", "share of each component; the three add up to 1"),
+            "share_floor": Variable(
+                axes("block component"), "1", "what the share would be if it meant nothing; none for the residual"
+            ),
+            "share_corrected": Variable(axes("block"), "1", "position share without small-sample bias"),
+            "share_corrected_se": Variable(axes("block"), "1", "its standard error over documents"),
+        },
+        (variance, position_share),
+        ("attention", "corpus", "residual"),
     ),
     "norms": Group(
         "states.nc",

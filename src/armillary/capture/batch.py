@@ -36,6 +36,14 @@ class Batch:
         """‖x‖ of every token, also those left out, in float64."""
         return torch.stack([lengths(states) for states in self.states])
 
+    @cached_property
+    def totals(self) -> Float[Tensor, "site context d_model"]:
+        """The sum of every window over its kept tokens, in float64."""
+        total = torch.empty(len(self.states), len(self.contexts), self.states[0].shape[-1], dtype=torch.float64)
+        for into, states in zip(total, self.masked, strict=True):
+            torch.sum(states, 1, dtype=torch.float64, out=into)
+        return total
+
     def runs(self) -> Iterator[tuple[int, slice]]:
         """Consecutive windows of the same group."""
         start = 0

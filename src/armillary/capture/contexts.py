@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -20,8 +19,7 @@ class Contexts:
     @classmethod
     def of(cls, batch: Batch) -> "Contexts":
         """The windows of one batch."""
-        sums = torch.stack([states.sum(1, dtype=torch.float64) for states in batch.masked])
-        return cls((sums,), (batch.kept.sum(1),), (batch.contexts,))
+        return cls((batch.totals,), (batch.kept.sum(1),), (batch.contexts,))
 
     def merge(self, other: "Contexts") -> "Contexts":
         """The windows of both."""

@@ -8,7 +8,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from armillary.capture.batch import Batch
-from armillary.capture.positions import Positions
 
 BLOCKS = 4
 """The scatter matrix is symmetric: the lower triangle of 4 × 4 blocks costs five eighths of the whole product."""
@@ -23,16 +22,15 @@ class Spread:
     squares: dict[int, Float[Tensor, " site"]]
 
     @classmethod
-    def of(cls, batch: Batch, positions: Positions) -> "Spread":
-        """The spread of one batch, whose sums are known; in float64, where a large mean costs no digits."""
+    def of(cls, batch: Batch) -> "Spread":
+        """The spread of one batch; in float64, where a large mean costs no digits."""
         norms = batch.norms.masked_fill(~batch.kept, 0)
         whole = cls({}, {}, {})
-        for group, sums in positions.sums.items():
-            count = int(positions.counts[group].sum())
+        for group, run in batch.runs():
+            count = int(batch.kept[run].sum())
             if count:
-                mean = sums.sum(1) / count
-                mine = [row for row, theirs in enumerate(batch.groups) if theirs == group]
-                squares = norms[:, mine].square().sum((1, 2)) - count * mean.square().sum(-1)
+                mean = batch.totals[:, run].sum(1) / count
+                squares = norms[:, run].square().sum((1, 2)) - count * mean.square().sum(-1)
                 whole = whole.merge(cls({group: count}, {group: mean}, {group: squares}))
         return whole
 
@@ -60,29 +58,31 @@ class Scatter:
     matrix: Float[Tensor, "site d_model d_model_"]
 
     @classmethod
-    def of(cls, batch: Batch, positions: Positions) -> "Scatter":
-        """The scatter of one batch, whose sums are known."""
+    def of(cls, batch: Batch) -> "Scatter":
+        """The scatter of one batch."""
         sites, width = len(batch.states), batch.states[0].shape[-1]
         zeros = torch.zeros(sites, width, dtype=torch.float64)
-        return cls(0, zeros, torch.zeros(sites, width, width, dtype=torch.float64)).extended(batch, positions)
+        return cls(0, zeros, torch.zeros(sites, width, width, dtype=torch.float64)).extended(batch)
 
-    def extended(self, batch: Batch, positions: Positions) -> "Scatter":
+    def extended(self, batch: Batch) -> "Scatter":
         """This scatter and a batch's, merged in place: the matrices are large, and this record is given up.
 
         Products are formed in the states' own precision about the batch's mean; they are summed in float64.
         """
         count, everywhere = int(batch.kept.sum()), bool(batch.kept.all())
         total = max(self.count + count, 1)
-        means = sum(sums.sum(1) for sums in positions.sums.values()) / max(count, 1)
+        means = batch.totals.sum(1) / max(count, 1)
         step = means - self.mean
-        for site, states in enumerate(batch.masked):
-            # The centre is rounded to the states' precision; what that leaves is the square of a rounding error.
-            rows = states - means[site].to(states.dtype)
-            if not everywhere:
-                rows.masked_fill_(~batch.kept[:, :, None], 0)
-            add_lower_product(rows.flatten(0, 1), self.matrix[site])
-            if self.count:
-                self.matrix[site].addr_(step[site], step[site], alpha=self.count * count / total)
+        # The centre is rounded to the states' precision; what that leaves is the square of a rounding error.
+        rows = torch.empty(len(batch.states), *batch.states[0].shape, dtype=batch.states[0].dtype)
+        for into, states, mean in zip(rows, batch.masked, means, strict=True):
+            torch.sub(states, mean.to(states.dtype), out=into)
+        if not everywhere:
+            rows.masked_fill_(~batch.kept[:, :, None], 0)
+        add_lower_products(rows.flatten(1, 2), self.matrix)
+        if self.count:
+            for matrix, offset in zip(self.matrix, step, strict=True):
+                matrix.addr_(offset, offset, alpha=self.count * count / total)
         return Scatter(self.count + count, self.mean + step * (count / total), self.matrix)
 
     def merge(self, other: "Scatter") -> "Scatter":
@@ -94,12 +94,12 @@ class Scatter:
         return Scatter(self.count + other.count, self.mean + step * (other.count / total), matrix)
 
 
-def add_lower_product(rows: Float[Tensor, "token d_model"], into: Float[Tensor, "d_model d_model_"]) -> None:
-    """Add rowsᵀ rows into the lower blocks of a matrix."""
-    width = rows.shape[1]
+def add_lower_products(rows: Float[Tensor, "site token d_model"], into: Float[Tensor, "site d_model d_model_"]) -> None:
+    """Add rowsᵀ rows of every site into the lower blocks of its matrix; one product of all sites keeps cores busy."""
+    width = rows.shape[-1]
     edges = [round(width * block / BLOCKS) for block in range(BLOCKS + 1)]
     for start, end in pairwise(edges):
-        into[start:end, :end] += rows[:, start:end].T @ rows[:, :end]
+        into[:, start:end, :end] += torch.bmm(rows[:, :, start:end].mT, rows[:, :, :end])
 
 
 def symmetric(matrix: Float[Tensor, "*site d_model d_model_"]) -> Float[Tensor, "*site d_model d_model_"]:

@@ -19,13 +19,22 @@ class Positions:
     @classmethod
     def of(cls, batch: Batch) -> "Positions":
         """The sums of one batch at every site."""
-        whole = cls({}, {})
+        return cls({}, {}).extended(batch)
+
+    def extended(self, batch: Batch) -> "Positions":
+        """These sums and a batch's, added in place: this record is given up."""
         for group, run in batch.runs():
-            total = torch.empty(len(batch.states), *batch.states[0].shape[1:], dtype=torch.float64)
-            for into, states in zip(total, batch.masked, strict=True):
-                torch.sum(states[run], 0, dtype=torch.float64, out=into)
-            whole = whole.merge(cls({group: total}, {group: batch.kept[run].sum(0)}))
-        return whole
+            count = batch.kept[run].sum(0)
+            if group in self.sums:
+                for into, states in zip(self.sums[group], batch.masked, strict=True):
+                    into += states[run].sum(0, dtype=torch.float64)
+                self.counts[group] += count
+            else:
+                self.sums[group] = torch.empty(len(batch.states), *batch.states[0].shape[1:], dtype=torch.float64)
+                for into, states in zip(self.sums[group], batch.masked, strict=True):
+                    torch.sum(states[run], 0, dtype=torch.float64, out=into)
+                self.counts[group] = count
+        return self
 
     def merge(self, other: "Positions") -> "Positions":
         """The sums of both."""

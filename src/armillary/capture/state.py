@@ -52,26 +52,24 @@ class Stream:
     @classmethod
     def of(cls, batch: Batch, *, scatter: bool) -> "Stream":
         """The sums of one batch."""
-        positions = Positions.of(batch)
         return cls(
-            positions=positions,
+            positions=Positions.of(batch),
             null=Turned.of(batch),
             contexts=Contexts.of(batch),
-            spread=Spread.of(batch, positions),
-            scatter=Scatter.of(batch, positions) if scatter else None,
+            spread=Spread.of(batch),
+            scatter=Scatter.of(batch) if scatter else None,
             norms=Norms.of(batch),
             first=First.of(batch),
         )
 
     def extended(self, batch: Batch) -> "Stream":
         """This stream and a batch's; what is large is added in place, and this record is given up."""
-        positions = Positions.of(batch)
         return Stream(
-            positions=self.positions.merge(positions),
+            positions=self.positions.extended(batch),
             null=self.null.extended(batch),
             contexts=self.contexts.merge(Contexts.of(batch)),
-            spread=self.spread.merge(Spread.of(batch, positions)),
-            scatter=self.scatter.extended(batch, positions) if self.scatter else None,
+            spread=self.spread.merge(Spread.of(batch)),
+            scatter=self.scatter.extended(batch) if self.scatter else None,
             norms=self.norms.merge(Norms.of(batch)),
             first=self.first.merge(First.of(batch)),
         )

@@ -80,19 +80,38 @@ def sum_of(sums: dict[int, torch.Tensor]) -> Float[np.ndarray, "site position d_
     return whole
 
 
+@torch.inference_mode()
+def fill_groups(sums: dict[int, torch.Tensor], filled: Table, holes: Holes) -> None:
+    """Put the fills of the holes into their groups' sums."""
+    for value, group, column in zip(filled.fill, holes.groups, holes.columns, strict=True):
+        sums[int(group)][:, column] += torch.from_numpy(value)
+
+
+@torch.inference_mode()
+def kernels(sums: dict[int, torch.Tensor]) -> Float[np.ndarray, "site group group_"]:
+    """Inner products of the groups' position sums, each group's mean over positions taken off."""
+    groups = [sums[group] for group in sorted(sums)]
+    out = torch.empty(len(groups[0]), len(groups), len(groups), dtype=torch.float64)
+    for site, kernel in enumerate(out):
+        stacked = torch.stack([group[site] for group in groups])
+        means = stacked.mean(1)
+        flat = stacked.flatten(1)
+        torch.mm(flat, flat.T, out=kernel)
+        kernel.addmm_(means, means.T, alpha=-stacked.shape[1])
+    return out.numpy()
+
+
+@torch.inference_mode()
 def group_means(
-    sums: dict[int, torch.Tensor], filled: Table, holes: Holes, sizes: Float[np.ndarray, " group"]
+    sums: dict[int, torch.Tensor], mean: Float[np.ndarray, "site d_model"], sizes: Float[np.ndarray, " group"]
 ) -> Float[np.ndarray, "site group position d_model"]:
     """Each group's mean at each position less the grand mean, float32. Consumes the sums, to not hold both at once."""
-    sites, length, width = filled.columns.shape
-    means = np.empty((sites, len(sizes), length, width), np.float32)
+    first = next(iter(sums.values()))
+    # Torch works on both cores here, and its pages are quicker to come by than numpy's huge ones.
+    means = torch.empty(len(first), len(sizes), *first.shape[1:], dtype=torch.float32)
     for group in sorted(sums):
-        one = sums.pop(group).numpy()
-        for hole in np.flatnonzero(holes.groups == group):
-            one[:, holes.columns[hole]] += filled.fill[hole]
-        one /= sizes[group]
-        np.subtract(one, filled.mean[:, None], out=means[:, group], casting="same_kind")
-    return means
+        means[:, group] = sums.pop(group).div_(sizes[group]).sub_(torch.from_numpy(mean)[:, None])
+    return means.numpy()
 
 
 def squares(stream: Stream, filled: Table, holes: Holes, groups: int) -> Float[np.ndarray, "site group"]:
@@ -125,10 +144,12 @@ def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str) -> xr.Da
     rows = in_order(stream)
     filled = table(rows, sum_of(stream.positions.sums), holes)
     null = table(rows, stream.null.sums.numpy(), holes.turned(plan))
+    fill_groups(stream.positions.sums, filled, holes)
     variables = {
         "mean": ((axis, "d_model"), filled.mean),
         "position_basis": ((axis, "position", "d_model"), filled.columns / rows.shape[1] - filled.mean[:, None]),
         "context_basis": ((axis, "context", "d_model"), filled.rows / len(plan.positions) - filled.mean[:, None]),
+        "position_kernel": ((axis, "group", "group_"), kernels(stream.positions.sums)),
         "squares": ((axis, "group"), squares(stream, filled, holes, len(sizes))),
         **norm_variables(stream, axis),
         "position_null": ((axis, "position", "d_model"), null.columns / rows.shape[1] - null.mean[:, None]),
@@ -137,8 +158,9 @@ def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str) -> xr.Da
         variables["first"] = ((axis, "d_model"), stream.first.sums.numpy() / stream.first.count)
     if stream.scatter is not None:
         variables["covariance"] = ((axis, "d_model", "d_model_"), covariance(stream.scatter, filled))
-    grouped = group_means(stream.positions.sums, filled, holes, sizes)
-    variables["position_groups"] = ((axis, "group", "position", "d_model"), grouped)
+    if axis == "layer":
+        grouped = group_means(stream.positions.sums, filled.mean, sizes)
+        variables["position_groups"] = ((axis, "group", "position", "d_model"), grouped)
     return xr.Dataset(variables, coords={"position": plan.positions})
 
 
@@ -163,7 +185,7 @@ def attention_dataset(state: State, plan: Plan, holes: Holes, residual: xr.Datas
     """The inputs of the attentions; in a post-norm model they are the residual stream, state by state."""
     if state.attention is not None:
         return stream_dataset(state.attention, plan, holes, "block")
-    same = residual.isel(layer=slice(0, -1)).rename(layer="block").drop_vars("holes")
+    same = residual.isel(layer=slice(0, -1)).rename(layer="block").drop_vars(["holes", "position_groups"])
     return same if plan.scatter == "attention" else same.drop_vars("covariance")
 
 

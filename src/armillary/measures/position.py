@@ -11,6 +11,9 @@ from armillary.measures.pairs import pair_mean, pair_standard_error
 MODES = 20
 """How many leading modes are followed."""
 
+FOLDS = 8
+"""Into how many parts the groups are dealt out for held-out energies."""
+
 DETERMINED = 3.0
 """A stable rank is answered only when the position's energy is this many standard errors above zero."""
 
@@ -34,7 +37,9 @@ class PositionEffect(NamedTuple):
 
 
 def position_effect(
+    position_kernel: Float[np.ndarray, "group group_"],
     position_groups: Float[np.ndarray, "group position d_model"],
+    position_basis: Float[np.ndarray, "position d_model"],
     position_null: Float[np.ndarray, "position d_model"],
     context_basis: Float[np.ndarray, "context d_model"],
     covariance: Float[np.ndarray, "d_model d_model_"],
@@ -43,67 +48,62 @@ def position_effect(
 ) -> PositionEffect:
     """Everything about the strength of the position basis that needs the groups of documents.
 
-    `position_null` is the position basis after every context was turned by its own random offset: what smooth noise
-    alone would show, plug-in. `position_groups[g]` is the mean over the contexts of group g at each position, less the grand mean; `squares[g]`
-    the group's sum of squared distances from the grand mean. share_corrected = tr Ĝ / (T · variance) with the unbiased
-    Gram Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²); it may be negative and is never clipped. energy_heldout_k = mean over
-    groups of uᵀ M_g P₋gᵀ u, u the k-th mode found without g: an estimate of σ_k² that noise does not inflate.
-    rank_stable_corrected = tr Ĝ / energy_heldout_1, NaN ("not determined") when tr Ĝ is within three standard errors
-    of zero. relative_norm_corrected =
-    √(C energy_heldout_1) / ‖M‖op, under the same condition.
+    `position_groups[g]` is the mean over the contexts of group g at each position, less the grand mean, and
+    `position_kernel` the inner products of the groups' sums; `position_null` is the basis after every context was
+    turned by its own random offset: what smooth noise alone shows, plug-in. share_corrected = tr Ĝ / (T · variance)
+    with the unbiased Gram Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²); it may be negative and is never clipped.
+    energy_heldout_k = mean over folds of uᵀ M_g P₋gᵀ u, u the k-th mode found without fold g: an estimate of σ_k² that
+    noise does not inflate. rank_stable_corrected = tr Ĝ / energy_heldout_1 and relative_norm_corrected =
+    √(C energy_heldout_1) / ‖M‖op, both NaN ("not determined") when tr Ĝ is within three standard errors of zero.
     """
-    sizes = np.bincount(group, minlength=len(position_groups)).astype(np.float64)
-    means, contexts = centred(position_groups), sizes.sum()
-    length = means.shape[1]
-    basis = np.tensordot(sizes / contexts, means, 1)
-    spectrum = singular_values(basis)
-    modes = min(MODES, *basis.shape)
-    energy = heldout_energy(means, sizes, modes)
-
-    sums = sizes[:, None, None] * means
-    kernel = inner(sums)
-    trace, trace_se = pair_mean(kernel, sizes), pair_standard_error(kernel, sizes)
-    share, share_se = share_and_error(kernel, sizes, squares, length, position_groups.mean(1))
-
-    leading = leading_modes(basis @ basis.T, 1)[:, 0]
-    first = inner(np.einsum("t,gtd->gd", leading, sums)[:, None, :])
-    first *= energy[0] / pair_mean(first, sizes) if pair_mean(first, sizes) > 0 else np.nan
-    stable = trace / energy[0]
-    determined = trace > DETERMINED * trace_se
-    variance, per_group = largest_variance(covariance, context_basis, means, squares, group, sizes)
+    sizes, length = group_sizes(group, position_kernel), len(position_basis)
+    squared, vectors = np.linalg.eigh(position_basis @ position_basis.T)
+    spectrum, null_spectrum = np.sqrt(squared[::-1].clip(0)), singular_values(position_null)
+    energy = heldout_energy(position_groups, sizes, min(MODES, *position_basis.shape))
+    trace, trace_se = pair_mean(position_kernel, sizes), pair_standard_error(position_kernel, sizes)
+    variance, per_group = largest_variance(covariance, context_basis, position_groups, squares, group)
     largest = np.sqrt(length * variance)  # ‖M‖op / √C, the scale of σ₁
-    null_spectrum = singular_values(position_null)
-    total = squares.sum() / (contexts * length)
-    ratio = np.sqrt(energy[0]) / largest if determined and energy[0] > 0 else np.nan
+    determined = trace > DETERMINED * trace_se and energy[0] > 0
+    stable, stable_se, ratio, ratio_se = np.full(4, np.nan)
+    if determined:
+        first = mode_kernel(position_groups, vectors[:, -1], sizes, energy[0])
+        stable, ratio = trace / energy[0], np.sqrt(energy[0]) / largest
+        stable_se = pair_standard_error((position_kernel - stable * first) / energy[0], sizes)
+        relative = first / energy[0] - linear_kernel(per_group / variance, sizes)
+        ratio_se = ratio / 2 * pair_standard_error(relative, sizes)
+    share = share_of(position_kernel, sizes, squares, length)
     return PositionEffect(
-        share_corrected=share,
-        share_corrected_se=share_se,
-        share_null=float(np.sum(null_spectrum**2) / (length * total)),
-        singular_value=spectrum[:modes],
+        share_corrected=share.share_corrected,
+        share_corrected_se=share.share_corrected_se,
+        share_null=float(sizes.sum() * np.sum(null_spectrum**2) / squares.sum()),
+        singular_value=spectrum[: len(energy)],
         energy_heldout=energy,
         rank_stable=float(np.sum(spectrum**2) / spectrum[0] ** 2),
         rank_stable_null=float(np.sum(null_spectrum**2) / null_spectrum[0] ** 2),
-        rank_stable_corrected=float(stable) if determined else np.nan,
-        rank_stable_corrected_se=pair_standard_error((kernel - stable * first) / energy[0], sizes)
-        if determined
-        else np.nan,
+        rank_stable_corrected=float(stable),
+        rank_stable_corrected_se=float(stable_se),
         relative_norm=float(spectrum[0] / largest),
         relative_norm_null=float(null_spectrum[0] / largest),
         relative_norm_corrected=float(ratio),
-        relative_norm_corrected_se=float(ratio / 2)
-        * pair_standard_error(first / energy[0] - linear_kernel(per_group / variance, sizes), sizes),
+        relative_norm_corrected_se=float(ratio_se),
     )
 
 
-def centred(groups: Float[np.ndarray, "group position d_model"]) -> Float[np.ndarray, "group position d_model"]:
-    """Each group's position vectors with their own mean over positions taken off."""
-    return groups - groups.mean(1, keepdims=True)
+def group_sizes(group: Int[np.ndarray, " context"], kernel: np.ndarray) -> Float[np.ndarray, " group"]:
+    """How many contexts each group holds."""
+    return np.bincount(group, minlength=len(kernel)).astype(np.float64)
 
 
-def inner(sums: Float[np.ndarray, "group position d_model"]) -> Float[np.ndarray, "group group_"]:
-    """⟨S_g, S_h⟩ for all pairs of groups."""
-    flat = sums.reshape(len(sums), -1)
-    return flat @ flat.T
+def mode_kernel(
+    position_groups: Float[np.ndarray, "group position d_model"],
+    mode: Float[np.ndarray, " position"],
+    sizes: Float[np.ndarray, " group"],
+    energy: float,
+) -> Float[np.ndarray, "group group_"]:
+    """Inner products of the groups' sums along one mode, scaled so that their pair mean is the mode's energy."""
+    along = sizes[:, None] * ((mode - mode.mean()) @ position_groups.astype(np.float64))
+    kernel = along @ along.T
+    return kernel * (energy / pair_mean(kernel, sizes))
 
 
 def linear_kernel(values: Float[np.ndarray, " group"], sizes: Float[np.ndarray, " group"]) -> np.ndarray:
@@ -111,31 +111,51 @@ def linear_kernel(values: Float[np.ndarray, " group"], sizes: Float[np.ndarray, 
     return np.outer(sizes, sizes) * (values[:, None] + values[None, :]) / 2
 
 
-def share_and_error(
+class PositionShare(NamedTuple):
+    """The position share without small-sample bias, and its standard error."""
+
+    share_corrected: float
+    share_corrected_se: float
+
+
+def position_share(
+    position_kernel: Float[np.ndarray, "group group_"],
+    position_basis: Float[np.ndarray, "position d_model"],
+    squares: Float[np.ndarray, "group"],
+    group: Int[np.ndarray, "context"],
+) -> PositionShare:
+    """tr Ĝ / (T · variance), Ĝ from pairs of different groups; see `position_effect`."""
+    return share_of(position_kernel, group_sizes(group, position_kernel), squares, len(position_basis))
+
+
+def share_of(
     kernel: Float[np.ndarray, "group group_"],
     sizes: Float[np.ndarray, " group"],
     squares: Float[np.ndarray, " group"],
     length: int,
-    group_means: Float[np.ndarray, "group d_model"],
-) -> tuple[float, float]:
-    """The corrected position share and its standard error: the numerator's pairs and the denominator's groups."""
+) -> PositionShare:
+    """The share and its standard error: the numerator's pairs and the denominator's groups."""
     total = squares.sum() / (sizes.sum() * length)
     share = pair_mean(kernel, sizes) / (length * total)
     per_group = squares / (sizes * length) / total
-    return share, pair_standard_error(kernel / (length * total) - share * linear_kernel(per_group, sizes), sizes)
+    error = pair_standard_error(kernel / (length * total) - share * linear_kernel(per_group, sizes), sizes)
+    return PositionShare(share, error)
 
 
 def heldout_energy(
-    means: Float[np.ndarray, "group position d_model"], sizes: Float[np.ndarray, " group"], modes: int
+    position_groups: Float[np.ndarray, "group position d_model"], sizes: Float[np.ndarray, " group"], modes: int
 ) -> Float[np.ndarray, "mode"]:
-    """Energy of each leading mode, found without a group and measured between that group and the others."""
-    weighted = sizes[:, None, None] * means
-    whole = weighted.sum(0)
-    energy = np.zeros(modes)
-    for mean, part, size in zip(means, weighted, sizes, strict=True):
-        others = (whole - part) / (sizes.sum() - size)
-        found = leading_modes(others @ others.T, modes)
-        energy += size / sizes.sum() * np.sum((found.T @ mean) * (found.T @ others), 1)
+    """Energy of each leading mode, found without some groups and measured between those groups and the others."""
+    contexts = sizes.sum()
+    parts = [
+        np.tensordot(sizes[fold::FOLDS], position_groups[fold::FOLDS], 1) for fold in range(min(FOLDS, len(sizes)))
+    ]
+    parts = [part - part.mean(0) for part in parts]
+    whole, energy = np.sum(parts, 0), np.zeros(modes)
+    for fold, part in enumerate(parts):
+        others = whole - part
+        found = leading_modes(others @ others.T, modes).T
+        energy += np.sum((found @ part) * (found @ others), 1) / (contexts * (contexts - sizes[fold::FOLDS].sum()))
     return energy
 
 
@@ -153,23 +173,26 @@ def singular_values(matrix: Float[np.ndarray, "position d_model"]) -> Float[np.n
 def largest_variance(
     covariance: Float[np.ndarray, "d_model d_model_"],
     context_basis: Float[np.ndarray, "context d_model"],
-    means: Float[np.ndarray, "group position d_model"],
+    position_groups: Float[np.ndarray, "group position d_model"],
     squares: Float[np.ndarray, " group"],
     group: Int[np.ndarray, " context"],
-    sizes: Float[np.ndarray, " group"],
 ) -> tuple[float, Float[np.ndarray, " group"]]:
     """The largest variance of any direction, and each group's own variance along it.
 
     The covariance is kept over all groups only. A group's part along the direction is exact for position and context;
     the rest is shared out by the groups' residual sums of squares.
     """
-    length, d_model = means.shape[1:]
-    value, vector = eigsh(covariance, k=1, v0=np.ones(d_model))
+    length, d_model = position_groups.shape[1:]
+    sizes = np.bincount(group, minlength=len(squares)).astype(np.float64)
+    value, vector = eigsh(covariance.astype(np.float64), k=1, v0=np.ones(d_model))
     direction, variance = vector[:, 0], float(value[0])
+    centre = position_groups.mean(1, dtype=np.float64)
+    along = position_groups @ direction.astype(position_groups.dtype) - (centre @ direction)[:, None]
+    along_position = sizes * np.sum(along**2, 1, dtype=np.float64)
     along_context = length * np.bincount(group, (context_basis @ direction) ** 2, len(sizes))
-    along_position = sizes * np.sum((means @ direction) ** 2, 1)
+    energy = np.einsum("gtd,gtd->g", position_groups, position_groups, dtype=np.float64) - length * np.sum(centre**2, 1)
     context = length * np.bincount(group, np.sum(context_basis**2, 1), len(sizes))
-    rest = squares - context - sizes * np.sum(means**2, (1, 2))
+    rest = squares - context - sizes * energy
     left = variance * sizes.sum() * length - along_context.sum() - along_position.sum()
     per_group = (along_context + along_position + left * rest / rest.sum()) / (sizes * length)
     return variance, per_group
