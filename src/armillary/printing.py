@@ -73,9 +73,10 @@ def caption(run: Run) -> str:
     about, outliers = run.provenance, run.results["outliers"].to_dataset()
     found = outliers.sizes["outlier"]
     lines = [
-        f"± one standard error over {about['groups']}; – not determined: position is within 3 standard errors of nothing.",
-        "First without small-sample bias; raw: by the plain formula; null: what the plain formula gives when every window "
-        "is turned at random (for context: when tokens are dealt out anew among the windows).",
+        f"± one standard error over {about['groups']}; "
+        "– not determined: position is within 3 standard errors of nothing.",
+        "First without small-sample bias; raw: by the plain formula; null: what the plain formula gives when every "
+        "window is turned at random (for context: when tokens are dealt out anew among the windows).",
     ]
     if found:
         texts = pd.Series(outliers.text.values.astype(str)).value_counts()

@@ -6,7 +6,6 @@ from typing import Any
 
 from armillary.errors import RequestError
 
-
 CHOICES = {
     "first": ("drop", "keep"),
     "outliers": ("drop", "keep"),

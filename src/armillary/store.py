@@ -25,7 +25,7 @@ class Run:
     @property
     def provenance(self) -> dict[str, Any]:
         """Model, text, settings, versions and command."""
-        return dict(self.results.attrs)
+        return {str(name): value for name, value in self.results.attrs.items()}
 
     def __repr__(self) -> str:
         about = self.provenance
@@ -88,7 +88,8 @@ def open(folder: str | Path) -> Run:
         )
     trees = [read(path) for path in found]
     groups = {name: node.to_dataset() for tree in trees for name, node in tree.children.items()}
-    return Run(tree_of(groups, {key: value for tree in reversed(trees) for key, value in tree.attrs.items()}), folder)
+    attributes = {str(key): value for tree in reversed(trees) for key, value in tree.attrs.items()}
+    return Run(tree_of(groups, attributes), folder)
 
 
 def read(path: Path) -> xr.DataTree:

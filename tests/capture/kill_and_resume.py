@@ -12,9 +12,10 @@ import torch
 import transformers
 
 import armillary as arm
-from armillary.capture import plan
+from armillary.capture import engines, plan
 
 plan.SHARD_TOKENS = 128
+engines.CHECKPOINT_SECONDS = 0.0
 torch.set_num_threads(1)
 
 

@@ -58,12 +58,9 @@ def canonical(whole: State) -> dict[str, torch.Tensor]:
     """Every number of a state, rows in the order of the windows, unfilled blocks of matrices left out."""
     tensors: dict[str, torch.Tensor] = {}
     for name, stream in (("residual", whole.residual), ("attention", whole.attention)):
-        order = np.argsort([context for chunk in stream.contexts.order for context in chunk])
-        rows = {
-            "rows": torch.cat(stream.contexts.sums, 1)[:, order],
-            "counts": torch.cat(stream.contexts.counts)[order],
-        }
-        tensors |= {f"{name}/{key}": value for key, value in rows.items()}
+        chunks = sorted(stream.contexts.sums)
+        order = np.argsort([context for chunk in chunks for context in stream.contexts.order[chunk]])
+        tensors[f"{name}/rows"] = torch.cat([stream.contexts.sums[chunk] for chunk in chunks], 1)[:, order]
         if stream.scatter is not None:
             tensors[f"{name}/scatter"] = symmetric(stream.scatter.matrix)
             tensors[f"{name}/mean"] = stream.scatter.mean
@@ -100,6 +97,15 @@ def test_any_split_and_any_order_of_merging_gives_the_same_state(seed, split, or
     for other in reversed(states[:-1]):
         left = other.merge(left)
     assert_same(left, merged)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, CONTEXTS - 1))
+def test_absorbing_a_state_is_merging_it(seed, cut):
+    data = cloud(seed, offset=1.0)
+    rows = list(range(CONTEXTS))
+    merged = state(data, rows[:cut]).merge(state(data, rows[cut:]))
+    assert_same(state(data, rows[:cut]).absorbed(state(data, rows[cut:])), merged)
 
 
 @settings(max_examples=30, deadline=None)

@@ -181,6 +181,7 @@ def interrupted(view, text, folder, monkeypatch, shards=1):
     with monkeypatch.context() as patch:
         patch.setattr(engines, "shard_state", stopping)
         patch.setattr("armillary.capture.plan.SHARD_TOKENS", 160)
+        patch.setattr(engines, "CHECKPOINT_SECONDS", 0.0)
         with pytest.raises(KeyboardInterrupt):
             arm.survey(view, text, out=folder, progress=False)
 
@@ -256,6 +257,7 @@ def test_a_full_disk_at_a_checkpoint_says_so(view, text, tmp_path, monkeypatch):
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr("armillary.capture.plan.SHARD_TOKENS", 160)
+    monkeypatch.setattr("armillary.capture.engines.CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(Checkpoint, "places", full)
     with pytest.raises(StoreError, match=r"cannot write the checkpoint .*No space left on device.*free some space"):
         arm.survey(view, text[:50], out=tmp_path / "run", progress=False)

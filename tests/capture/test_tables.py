@@ -132,7 +132,7 @@ def test_a_window_with_nothing_left_is_refused(synthetic):
     plan = synthetic.plan(8, 5)
     states = torch.randn(1, 8, 6, 4, dtype=torch.float64)
     states[:, 2] = 1e4
-    with pytest.raises(RequestError, match="leaves no token at window 2.*--outliers keep"):
+    with pytest.raises(RequestError, match=r"leaves no token at window 2.*--outliers keep"):
         captured_groups(synthetic.state(states, plan), plan, torch.ones(1, dtype=torch.float64), attention=False)
 
 

@@ -105,6 +105,10 @@ class Checkpoint:
             raise ValueError(f"{place['file']} is shorter than its manifest says")
         return torch.from_numpy(array.reshape(place["shape"]))
 
+    def let_go(self) -> None:
+        """Hold no tensor any more, so that the state can be taken apart; what is on disk stays."""
+        self.written = {}
+
     def remove(self) -> None:
         """Forget the pass: its results are written."""
         shutil.rmtree(self.folder, ignore_errors=True)

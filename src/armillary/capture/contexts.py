@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from armillary.capture.batch import Batch
@@ -10,17 +10,19 @@ from armillary.capture.batch import Batch
 
 @dataclass(frozen=True)
 class Contexts:
-    """Sums over the kept tokens of each window, in chunks as they came: a chunk is never copied again."""
+    """Sums over the kept tokens of each window, in chunks as they came: a chunk is never copied again.
 
-    sums: tuple[Float[Tensor, "site _ d_model"], ...]
-    counts: tuple[Int[Tensor, " _"], ...]
-    order: tuple[tuple[int, ...], ...]
+    A chunk is known by its first window; its windows follow each other in `order`.
+    """
+
+    sums: dict[int, Float[Tensor, "site _ d_model"]]
+    order: dict[int, tuple[int, ...]]
 
     @classmethod
     def of(cls, batch: Batch) -> "Contexts":
         """The windows of one batch."""
-        return cls((batch.totals,), (batch.kept.sum(1),), (batch.contexts,))
+        return cls({batch.contexts[0]: batch.totals}, {batch.contexts[0]: batch.contexts})
 
     def merge(self, other: "Contexts") -> "Contexts":
         """The windows of both."""
-        return Contexts(self.sums + other.sums, self.counts + other.counts, self.order + other.order)
+        return Contexts({**self.sums, **other.sums}, {**self.order, **other.order})

@@ -1,5 +1,6 @@
 """Running a plan: shards are mapped to states, states are merged in the order of the shards."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -17,6 +18,9 @@ from armillary.capture.state import State, Stream
 from armillary.errors import NonFiniteError
 from armillary.models.view import View
 
+CHECKPOINT_SECONDS = 10.0
+"""A checkpoint is not written for less work than this: writing it would cost more than doing the work again."""
+
 Report = Callable[[int], None]
 """Told how many windows were read since it was last called."""
 
@@ -30,16 +34,21 @@ class Captured:
     attention: tuple[Float[Tensor, "context position d_model"], ...]
 
 
+@torch.inference_mode()
 def local(view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None = None) -> tuple[State, Tensor]:
     """Run all shards here, one after the other; returns the state and the medians of the outlier rule."""
     done, total, rule = checkpoint.load() if checkpoint and checkpoint.exists() else (0, None, None)
     report(sum(len(shard) for shard in plan.shards[:done]))
+    saved = time.monotonic()
     for number, shard in enumerate(plan.shards[done:], done + 1):
         state, rule = shard_state(view, plan, shard, rule, report)
-        total = state if total is None else total.merge(state)
+        total = state if total is None else total.absorbed(state)
         del state
-        if checkpoint and number < len(plan.shards):
+        if checkpoint and number < len(plan.shards) and time.monotonic() - saved >= CHECKPOINT_SECONDS:
             checkpoint.save(number, total, rule)
+            saved = time.monotonic()
+    if checkpoint:
+        checkpoint.let_go()
     if total is None or rule is None:
         raise AssertionError("a plan has at least one shard")
     return total, rule
@@ -51,7 +60,7 @@ def shard_state(
     """The state of one shard. Without a rule its first windows give the medians, and wait for them."""
     total: State | None = None
     waiting: list[Captured] = []
-    with torch.inference_mode(), reading(view, attention=plan.sites == "all") as read:
+    with reading(view, attention=plan.sites == "all") as read:
         for captured in captures(view, plan, shard, read):
             waiting.append(captured)
             if rule is None:
@@ -71,7 +80,7 @@ def captures(view: View, plan: Plan, shard: range, read: Reading) -> Iterator[Ca
     """The states of a shard, batch by batch. Attention inputs that are the residual stream are not read twice."""
     for batch in plan.batches(shard):
         tokens = torch.from_numpy(plan.tokens[batch.start : batch.stop]).to(view.device)
-        view.backbone(input_ids=tokens, attention_mask=torch.ones_like(tokens))
+        view.backbone(input_ids=tokens, use_cache=False)
         residual, attention = read.take(view.n_blocks)
         if all(mine.data_ptr() == theirs.data_ptr() for mine, theirs in zip(attention, residual, strict=False)):
             attention = []
@@ -121,8 +130,8 @@ def extended(total: State | None, captured: Captured, plan: Plan, rule: Float[Te
     found = outliers(ratios, tokens, contexts, skipped)
     drawn = Sample.of(batch(captured.residual), plan.sample)
     return State(
-        residual=stream(captured.residual, total and total.residual, scatter=True),
-        attention=stream(captured.attention, total and total.attention, scatter=plan.scatter == "attention")
+        residual=stream(captured.residual, total.residual if total else None, scatter=True),
+        attention=stream(captured.attention, total.attention if total else None, scatter=plan.scatter == "attention")
         if captured.attention
         else None,
         outliers=total.outliers.merge(found) if total else found,

@@ -23,13 +23,14 @@ def estimate(plan: Plan, shape: Shape) -> int:
     kept, groups = len(plan.positions), len(set(plan.groups.tolist()))
     sites, width = shape.layers + shape.attentions, shape.d_model
     table = 8 * kept * width
-    sums = table * sites * (groups + 1)
+    sums = table * sites * groups
     matrices = 8 * width**2 * (sites if plan.scatter == "attention" else shape.layers)
     rows = 8 * width * sites * contexts
-    batch = 4 * sites * plan.batch * length * width
+    # The states of a batch, and those of the residual stream once more, centred, for their products.
+    batch = 4 * (sites + shape.layers) * plan.batch * length * width
     sample = 4 * SAMPLE * width * shape.layers
-    # One shard's matrices stand beside the total's while they merge, and one group's sums beside the table's.
-    return sums + 2 * matrices + rows + batch + sample + 2 * table * sites
+    # A shard's matrices, null and a group that it shares stand beside the total's until they merge.
+    return sums + 2 * matrices + 3 * table * sites + rows + batch + sample
 
 
 def refuse_if_too_large(needed: int) -> None:

@@ -87,11 +87,15 @@ class Scatter:
 
     def merge(self, other: "Scatter") -> "Scatter":
         """Both parts, about their common mean."""
+        return Scatter(self.count, self.mean, self.matrix.clone()).absorbed(other)
+
+    def absorbed(self, other: "Scatter") -> "Scatter":
+        """Both parts, in place; a new tensor object says that something changed."""
         total = max(self.count + other.count, 1)
         step = other.mean - self.mean
-        matrix = self.matrix + other.matrix
-        matrix.baddbmm_((self.count * other.count / total * step)[:, :, None], step[:, None, :])
-        return Scatter(self.count + other.count, self.mean + step * (other.count / total), matrix)
+        self.matrix.add_(other.matrix)
+        self.matrix.baddbmm_((self.count * other.count / total * step)[:, :, None], step[:, None, :])
+        return Scatter(self.count + other.count, self.mean + step * (other.count / total), self.matrix.detach())
 
 
 def add_lower_products(rows: Float[Tensor, "site token d_model"], into: Float[Tensor, "site d_model d_model_"]) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Int
 
-SHARD_TOKENS = 8192
+SHARD_TOKENS = 4096
 BATCH_TOKENS = 1024
 PILOT_TOKENS = 1024
 SAMPLE = 512

@@ -64,6 +64,10 @@ class Turned:
                 into[:turn] += window[length - turn :]
         return self
 
+    def absorbed(self, other: "Turned") -> "Turned":
+        """The sums of both, in place; a new tensor object says that something changed."""
+        return Turned(self.sums.add_(other.sums).detach())
+
     def merge(self, other: "Turned") -> "Turned":
         """The sums of both."""
         return Turned(self.sums + other.sums)

@@ -74,6 +74,18 @@ class Stream:
             first=self.first.merge(First.of(batch)),
         )
 
+    def absorbed(self, other: "Stream") -> "Stream":
+        """Everything of both; what is large is added in place, and this record is given up."""
+        return Stream(
+            positions=self.positions.merge(other.positions),
+            null=self.null.absorbed(other.null),
+            contexts=self.contexts.merge(other.contexts),
+            spread=self.spread.merge(other.spread),
+            scatter=self.scatter.absorbed(other.scatter) if self.scatter and other.scatter else None,
+            norms=self.norms.merge(other.norms),
+            first=self.first.merge(other.first),
+        )
+
     def merge(self, other: "Stream") -> "Stream":
         """Everything of both."""
         return merged(self, other)
@@ -87,6 +99,15 @@ class State:
     attention: Stream | None
     outliers: Outliers
     sample: Sample
+
+    def absorbed(self, other: "State") -> "State":
+        """Everything of both; what is large is added in place, and this record is given up."""
+        return State(
+            residual=self.residual.absorbed(other.residual),
+            attention=self.attention.absorbed(other.attention) if self.attention and other.attention else None,
+            outliers=self.outliers.merge(other.outliers),
+            sample=self.sample.merge(other.sample),
+        )
 
     def merge(self, other: "State") -> "State":
         """Everything of both."""

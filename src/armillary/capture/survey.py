@@ -99,7 +99,7 @@ def draw(view: View, source: Any, chosen: Settings) -> Windows:
         contexts=chosen.contexts,
         length=chosen.length,
         seed=chosen.seed,
-        bos=chosen.bos,
+        bos=chosen.bos,  # type: ignore[arg-type]  # checked by Settings
         crossing=chosen.crossing,
         documents=chosen.documents,
         per_document=chosen.per_document,

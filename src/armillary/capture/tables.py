@@ -45,30 +45,49 @@ def holes_of(state: State, plan: Plan) -> Holes:
     return Holes(contexts, columns, plan.groups[contexts])
 
 
+def fills(
+    rows: Float[np.ndarray, "site context d_model"], columns: Float[np.ndarray, "site position d_model"], holes: Holes
+) -> Float[np.ndarray, "hole site d_model"]:
+    """What belongs into the holes of a table, from its sums over windows and at positions."""
+    shape = (len(holes.contexts), rows.shape[0], rows.shape[2])
+    if not len(holes.contexts):
+        return np.zeros(shape)
+    by_row, by_column = (part.transpose(1, 0, 2).reshape(part.shape[1], -1) for part in (rows, columns))
+    return filled_cells(by_row, by_column, holes.contexts, holes.columns).reshape(shape)
+
+
 @dataclass(frozen=True)
 class Table:
-    """A (context, position) table as its row and column sums, holes filled with the additive fit; float64."""
+    """A (context, position) table, holes filled with the additive fit: its two bases, its mean, and the fills."""
 
-    rows: Float[np.ndarray, "site context d_model"]
-    columns: Float[np.ndarray, "site position d_model"]
-    fill: Float[np.ndarray, "hole site d_model"]
+    context_basis: Float[np.ndarray, "site context d_model"]
+    position_basis: Float[np.ndarray, "site position d_model"]
     mean: Float[np.ndarray, "site d_model"]
+    fill: Float[np.ndarray, "hole site d_model"]
 
 
 def table(
     rows: Float[np.ndarray, "site context d_model"], columns: Float[np.ndarray, "site position d_model"], holes: Holes
 ) -> Table:
-    """The filled table of one stream, from its sums over windows and its sums at positions, which it takes over."""
-    sites, _, width = rows.shape
-    fill = np.zeros((len(holes.contexts), sites, width))
-    if len(fill):
-        flat = [part.transpose(1, 0, 2).reshape(part.shape[1], -1) for part in (rows, columns)]
-        fill = filled_cells(*flat, holes.contexts, holes.columns).reshape(fill.shape)
-        rows = rows.copy()
-        for value, context, column in zip(fill, holes.contexts, holes.columns, strict=True):
-            rows[:, context] += value
-            columns[:, column] += value
-    return Table(rows, columns, fill, rows.sum(1) / (rows.shape[1] * columns.shape[1]))
+    """The filled table of one stream. Takes its sums over and turns them into the bases, in place."""
+    fill = fills(rows, columns, holes)
+    for value, context, column in zip(fill, holes.contexts, holes.columns, strict=True):
+        rows[:, context] += value
+        columns[:, column] += value
+    mean = columns.sum(1) / (rows.shape[1] * columns.shape[1])
+    rows /= columns.shape[1]
+    rows -= mean[:, None]
+    columns /= rows.shape[1]
+    columns -= mean[:, None]
+    return Table(rows, columns, mean, fill)
+
+
+def turned_basis(stream: Stream, rows: np.ndarray, holes: Holes) -> Float[np.ndarray, "site position d_model"]:
+    """The position basis of the turned windows, their holes filled by their own additive fit."""
+    columns = stream.null.sums.numpy().copy()
+    for value, column in zip(fills(rows, columns, holes), holes.columns, strict=True):
+        columns[:, column] += value
+    return columns / rows.shape[1] - columns.sum(1, keepdims=True) / (rows.shape[1] * columns.shape[1])
 
 
 def sum_of(sums: dict[int, torch.Tensor]) -> Float[np.ndarray, "site position d_model"]:
@@ -127,7 +146,7 @@ def squares(stream: Stream, filled: Table, holes: Holes, groups: int) -> Float[n
 
 def covariance(scatter: Scatter, filled: Table) -> Float[np.ndarray, "site d_model d_model_"]:
     """The covariance of all tokens of the filled table, float32."""
-    cells = filled.rows.shape[1] * filled.columns.shape[1]
+    cells = filled.context_basis.shape[1] * filled.position_basis.shape[1]
     out = np.empty(scatter.matrix.shape, np.float32)
     for site, lower in enumerate(scatter.matrix):
         step = scatter.mean[site].numpy() - filled.mean[site]
@@ -141,18 +160,18 @@ def covariance(scatter: Scatter, filled: Table) -> Float[np.ndarray, "site d_mod
 def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str) -> xr.Dataset:
     """Mean, bases, group means, null, spread and norms of one stream. Consumes the stream's sums."""
     sizes = np.bincount(plan.groups).astype(np.float64)
-    rows = in_order(stream)
+    rows = in_order(stream, len(plan.tokens))
+    null = turned_basis(stream, rows, holes.turned(plan))
     filled = table(rows, sum_of(stream.positions.sums), holes)
-    null = table(rows, stream.null.sums.numpy(), holes.turned(plan))
     fill_groups(stream.positions.sums, filled, holes)
     variables = {
         "mean": ((axis, "d_model"), filled.mean),
-        "position_basis": ((axis, "position", "d_model"), filled.columns / rows.shape[1] - filled.mean[:, None]),
-        "context_basis": ((axis, "context", "d_model"), filled.rows / len(plan.positions) - filled.mean[:, None]),
+        "position_basis": ((axis, "position", "d_model"), filled.position_basis),
+        "context_basis": ((axis, "context", "d_model"), filled.context_basis),
+        "position_null": ((axis, "position", "d_model"), null),
         "position_kernel": ((axis, "group", "group_"), kernels(stream.positions.sums)),
         "squares": ((axis, "group"), squares(stream, filled, holes, len(sizes))),
         **norm_variables(stream, axis),
-        "position_null": ((axis, "position", "d_model"), null.columns / rows.shape[1] - null.mean[:, None]),
     }
     if stream.first.count:
         variables["first"] = ((axis, "d_model"), stream.first.sums.numpy() / stream.first.count)
@@ -164,10 +183,14 @@ def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str) -> xr.Da
     return xr.Dataset(variables, coords={"position": plan.positions})
 
 
-def in_order(stream: Stream) -> Float[np.ndarray, "site context d_model"]:
-    """The sums over each window, in the order of the windows."""
-    order = np.argsort([context for chunk in stream.contexts.order for context in chunk])
-    return torch.cat(stream.contexts.sums, dim=1).numpy()[:, order]
+def in_order(stream: Stream, contexts: int) -> Float[np.ndarray, "site context d_model"]:
+    """The sums over each window, in the order of the windows. Consumes the chunks, to not hold both at once."""
+    chunks = stream.contexts.sums
+    sites, _, width = next(iter(chunks.values())).shape
+    rows = torch.empty(sites, contexts, width, dtype=torch.float64)
+    for start in sorted(chunks):
+        rows[:, list(stream.contexts.order[start])] = chunks.pop(start)
+    return rows.numpy()
 
 
 def norm_variables(stream: Stream, axis: str) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:

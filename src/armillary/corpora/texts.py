@@ -151,7 +151,7 @@ def _parquet_rows(file: io.BufferedIOBase, name: str) -> Iterator[Document]:
     try:
         arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError as error:
-        raise SourceError(f"expected pyarrow to read {name}, came none; run: pip install armillary[parquet]") from error
+        raise SourceError(f"expected pyarrow to read {name}, came none; run: pip install armillary[data]") from error
     # Parquet is read from its end, which a gzip stream cannot do.
     seekable = io.BytesIO(file.read()) if isinstance(file, gzip.GzipFile) else file
     try:

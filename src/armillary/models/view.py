@@ -154,7 +154,7 @@ class View:
         return None if self.final_norm is None else norm_of(self.final_norm, family, self.d_model)
 
     @property
-    def W_E(self) -> Float[torch.Tensor, "vocab d_embedding"]:  # noqa: N802
+    def W_E(self) -> Float[torch.Tensor, "vocab d_embedding"]:
         """The embedding as stored; a model may scale it (embedding_scale) or widen it to d_model."""
         return self.backbone.get_input_embeddings().weight.detach()
 
@@ -164,7 +164,7 @@ class View:
         return float(getattr(self.backbone.get_input_embeddings(), "scalar_embed_scale", 1.0))
 
     @property
-    def W_U(self) -> Float[torch.Tensor, "d_embedding vocab"] | None:  # noqa: N802
+    def W_U(self) -> Float[torch.Tensor, "d_embedding vocab"] | None:
         """The unembedding; None without a head. Masked-language heads transform the state before it."""
         head = self.model.get_output_embeddings()
         return None if head is None else head.weight.detach().T

@@ -25,10 +25,10 @@ class Heads:
     W_K: Float[torch.Tensor, "head d_model d_head"]
     W_V: Float[torch.Tensor, "head d_model d_head"]
     W_O: Float[torch.Tensor, "head d_head d_model"]
-    b_Q: Float[torch.Tensor, "head d_head"]  # noqa: N815
-    b_K: Float[torch.Tensor, "head d_head"]  # noqa: N815
-    b_V: Float[torch.Tensor, "head d_head"]  # noqa: N815
-    b_O: Float[torch.Tensor, " d_model"]  # noqa: N815
+    b_Q: Float[torch.Tensor, "head d_head"]
+    b_K: Float[torch.Tensor, "head d_head"]
+    b_V: Float[torch.Tensor, "head d_head"]
+    b_O: Float[torch.Tensor, " d_model"]
     kv_head: tuple[int, ...]
     scale: float
     softcap: float | None

@@ -1,0 +1,47 @@
+# Every target begins with `make install`, which does nothing when .venv is current.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint bench nightly clean
+
+help:
+	@echo "make demo     survey a real language model and print the table"
+	@echo "make test     run the tests"
+	@echo "make lint     ruff and mypy"
+	@echo "make bench    overhead and memory against the bare forward pass (slow)"
+	@echo "make nightly  the slow tests"
+
+install: $(STAMP)
+
+# An unpinned torch brings gigabytes of CUDA packages: the pinned one goes in first, by itself.
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet $$(grep '^torch==' constraints.txt)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+demo: install
+	rm -rf runs/demo
+	$(BIN)/armillary survey smollm2 --corpus python-docs --out runs/demo
+
+test: install
+	$(BIN)/python -m pytest -n 2 -m "not nightly"
+
+nightly: install
+	$(BIN)/python -m pytest -m nightly
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: install
+	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/overhead.py --covariance attention
+	$(BIN)/python benchmarks/memory.py
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

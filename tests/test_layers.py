@@ -1,0 +1,127 @@
+"""Who may import whom, and which words may stand where: read from the sources, without running them."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import armillary
+
+SRC = Path(armillary.__file__).parent
+FILES = sorted(SRC.rglob("*.py"))
+MEASURES = [path for path in FILES if "measures" in path.relative_to(SRC).parts]
+
+
+def shown(path):
+    return str(path.relative_to(SRC))
+
+
+def imports(tree):
+    """Every imported module, also inside functions, and whether it is imported when the file is loaded."""
+    typing_only = [
+        node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+    ]
+    hidden = {id(inner) for node in typing_only for inner in ast.walk(node)}
+    inside = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in hidden:
+            continue
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute here"
+            names = [node.module]
+        for name in names:
+            yield name, id(node) not in inside
+
+
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def handlers(path):
+    return [node for node in ast.walk(parsed(path)) if isinstance(node, ast.ExceptHandler)]
+
+
+def caught(handler):
+    """The names that an except clause catches; a bare one catches ''."""
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return {ast.unparse(kind) if kind is not None else "" for kind in kinds}
+
+
+def test_the_sources_are_found():
+    assert len(FILES) > 40
+    assert len(MEASURES) > 10
+
+
+@pytest.mark.parametrize("path", MEASURES, ids=shown)
+def test_measures_need_numpy_and_scipy_alone(path):
+    allowed = {"numpy", "scipy", "jaxtyping"} | sys.stdlib_module_names
+    for name, _ in imports(parsed(path)):
+        assert name.split(".")[0] in allowed or name.startswith("armillary.measures"), name
+
+
+@pytest.mark.parametrize("path", FILES, ids=shown)
+def test_torch_stays_left_of_the_border(path):
+    parts = path.relative_to(SRC).parts
+    if parts[0] in ("models", "capture", "training"):
+        return
+    for name, at_load in imports(parsed(path)):
+        if name.split(".")[0] in ("torch", "transformers", "accelerate"):
+            assert parts == ("surroundings.py",), f"{name} in {shown(path)}"
+            assert not at_load
+
+
+@pytest.mark.parametrize("path", FILES, ids=shown)
+def test_plotly_is_for_figures(path):
+    parts = path.relative_to(SRC).parts
+    for name, _ in imports(parsed(path)):
+        root = name.split(".")[0]
+        if root in ("plotly", "matplotlib", "bokeh", "altair"):
+            assert root == "plotly"
+            assert parts[0] in ("figures", "report.py", "explorer"), shown(path)
+
+
+@pytest.mark.parametrize("path", FILES, ids=shown)
+def test_nothing_right_of_the_border_reaches_for_capture_or_models(path):
+    parts = path.relative_to(SRC).parts
+    if parts[0] not in ("measures", "store.py", "schema.py", "labels.py", "results.py", "printing.py", "figures"):
+        return
+    for name, _ in imports(parsed(path)):
+        assert not name.startswith(("armillary.capture", "armillary.models", "armillary.corpora")), name
+
+
+def test_the_command_line_alone_catches_armillarys_errors():
+    catching = {shown(path) for path in FILES for handler in handlers(path) if "ArmillaryError" in caught(handler)}
+    assert catching == {"cli.py"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=shown)
+def test_no_handler_catches_everything(path):
+    for handler in handlers(path):
+        assert not caught(handler) & {"", "Exception", "BaseException"}, f"{shown(path)}:{handler.lineno}"
+
+
+def test_one_table_knows_the_names_of_families():
+    naming = {shown(path) for path in FILES if re.search("llama", path.read_text(encoding="utf-8"), re.IGNORECASE)}
+    assert naming == {"models/families.py", "models/named.py"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=shown)
+def test_every_file_says_what_it_is_for(path):
+    assert ast.get_docstring(parsed(path)) or not parsed(path).body
+
+
+@pytest.mark.parametrize("path", FILES, ids=shown)
+def test_nothing_is_printed_but_by_the_command_line(path):
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id != "print", f"{shown(path)}:{node.lineno}"
