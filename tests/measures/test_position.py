@@ -10,6 +10,7 @@ from scipy.signal import lfilter
 from threadpoolctl import threadpool_limits
 
 from armillary.measures.jackknife import half_width
+from armillary.measures.pairs import pair_mean, pair_standard_error
 from armillary.measures.position import FOLDS, heldout_energy, largest_variance, position_effect, position_share
 
 POSITIONS, WIDTH, CONTEXTS, DOCUMENTS = 32, 48, 64, 32
@@ -187,6 +188,21 @@ def test_a_missing_effect_has_no_stable_rank_and_no_share_on_average():
     shares = np.array([one.share_corrected for one in found])
     assert abs(shares.mean()) < 3 * shares.std() / 10
     assert (shares < 0).mean() > 0.3  # a share of nothing scatters around zero, and is not clipped
+
+
+def test_a_stable_rank_is_answered_three_standard_errors_above_nothing_and_not_below():
+    answered = []
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 3])
+        group = np.arange(CONTEXTS) * 16 // CONTEXTS
+        arrays = inputs(waves(0.6) + smooth(rng, CONTEXTS), group, rng)
+        sizes = np.bincount(group).astype(float)
+        kernel = arrays["position_kernel"]
+        clear = pair_mean(kernel, sizes) > 3 * pair_standard_error(kernel, sizes)
+        got = position_effect(**arrays)
+        assert np.isnan(got.rank_stable_corrected) == (not clear or got.energy_heldout[0] <= 0)
+        answered.append(clear)
+    assert 10 < sum(answered) < 50
 
 
 def test_the_turned_windows_show_what_smooth_noise_alone_shows():
