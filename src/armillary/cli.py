@@ -38,7 +38,9 @@ def main() -> None:
         if debug:
             raise
         fail(str(error))
-    except KeyboardInterrupt:
+    except SystemExit as ended:  # typer turns an interrupt into exit code 130
+        if ended.code != 130:
+            raise
         fail("stopped; a survey goes on from its last shard with --resume", code=130)
 
 
@@ -48,11 +50,12 @@ def fail(message: str, code: int = 2) -> None:
     raise SystemExit(code)
 
 
-def version(asked: bool) -> None:
+def version(asked: bool) -> bool:
     """Print the version."""
     if asked:
         typer.echo(f"armillary {__version__}")
         raise typer.Exit
+    return asked
 
 
 @app.callback()
@@ -70,7 +73,7 @@ def config_file(context: typer.Context, path: Path | None) -> Path | None:
     if path is None:
         return None
     try:
-        given = tomllib.loads(path.read_text())
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise RequestError(f"cannot read the config file {path} ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -84,9 +84,7 @@ def labelled(measure: Callable[..., Any], each: Callable[..., Iterable[Any]] = m
         stacked = {
             name: (
                 (*loops, *axes),
-                np.stack([np.asarray(row[i]) for row in rows]).reshape(
-                    *(size for size in loops.values()), *np.shape(rows[0][i])
-                ),
+                np.stack([np.asarray(row[i]) for row in rows]).reshape((*loops.values(), *np.shape(rows[0][i]))),
             )
             for i, (name, axes) in enumerate(outputs.items())
         }

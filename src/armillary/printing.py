@@ -80,7 +80,7 @@ def caption(run: Run) -> str:
     ]
     if found:
         texts = pd.Series(outliers.text.values.astype(str)).value_counts()
-        named = ", ".join(f"{text!r} ×{count}" for text, count in texts.head(4).items())
+        named = ", ".join(f"'{text}' ×{count}" for text, count in texts.head(4).items())
         what = "left out" if about["outliers"] == "drop" else "kept"
         lines.append(f"{found} tokens of massive norm were {what}: {named}{', …' if len(texts) > 4 else ''}.")
     return "\n".join(lines)

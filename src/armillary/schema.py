@@ -95,7 +95,7 @@ GROUPS: dict[str, Group] = {
         "the windows that were read, in the order of the axis context",
         {
             "tokens": Variable(axes("context position"), "token id", "the tokens of each window, position 0 included"),
-            "document": Variable(axes("context"), "index", "which document the window comes from"),
+            "document_index": Variable(axes("context"), "index", "which document the window comes from"),
             "document_name": Variable(axes("document"), "text", "names of the documents, escaped"),
             "offset": Variable(axes("context"), "tokens", "where in its document the window begins"),
             "group": Variable(axes("context"), "index", "the window's group of documents, the unit of the jackknife"),

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,8 @@ def write(folder: Path, file: str, groups: Mapping[str, xr.Dataset], provenance:
     except (OSError, RuntimeError) as error:
         raise StoreError(f"cannot write {path} ({reason(error)}): free some space or choose another --out") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
     return path
 
 
@@ -95,7 +97,7 @@ def open(folder: str | Path) -> Run:
 def read(path: Path) -> xr.DataTree:
     """One file, checked against the schema."""
     try:
-        tree = xr.open_datatree(path, engine="h5netcdf")
+        tree = xr.open_datatree(path, engine="h5netcdf", phony_dims="sort")
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise StoreError(
             f"{path} is not a results file of Armillary ({reason(error)}): restore it or survey again"

@@ -82,19 +82,10 @@ def test_with_a_strong_effect_the_error_is_right_and_so_is_the_jackknifes(sizes)
 
 
 @pytest.mark.parametrize("sizes", [EQUAL, tuple(SIZES)], ids=["equal", "unequal"])
-def test_without_an_effect_the_error_errs_upwards_by_less_than_half_where_the_jackknife_doubles(sizes):
+def test_without_an_effect_the_error_is_nearly_right_where_the_jackknife_doubles(sizes):
     means, ours, plain = simulated(0.0, sizes=sizes)
-    assert 1 < ours.mean() / means.var() < 1.5
+    assert 0.95 < ours.mean() / means.var() < 1.3
     assert 1.85 < plain.mean() / means.var() < 2.4
-
-
-@pytest.mark.xfail(
-    strict=True, reason="the floor at half the jackknife's variance costs 15 %, the second count's n/(n-2) 10 %"
-)
-@pytest.mark.parametrize("sizes", [EQUAL, tuple(SIZES)], ids=["equal", "unequal"])
-def test_without_an_effect_the_error_is_right(sizes):
-    means, ours, _ = simulated(0.0, sizes=sizes)
-    assert ours.mean() == pytest.approx(means.var(), rel=0.15)
 
 
 @pytest.mark.parametrize("sizes", [EQUAL, tuple(SIZES)], ids=["equal", "unequal"])
@@ -102,7 +93,7 @@ def test_without_an_effect_the_error_is_right(sizes):
 def test_intervals_cover_with_and_without_an_effect(effect, sizes):
     means, ours, plain = simulated(effect, sizes=sizes)
     reached = np.abs(means - effect**2) / half_width(len(sizes))
-    assert 0.915 < np.mean(reached <= np.sqrt(ours)) < 0.975
+    assert 0.905 < np.mean(reached <= np.sqrt(ours)) < 0.975
     if effect == 0:
         assert np.mean(reached <= np.sqrt(plain)) > 0.98
 

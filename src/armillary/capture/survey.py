@@ -170,7 +170,7 @@ def finish(captured: dict[str, xr.Dataset], drawn: Windows, plan: Plan, tokenize
     captured["corpus"] = xr.Dataset(
         {
             "tokens": (("context", "position"), drawn.tokens.astype(np.int32)),
-            "document": ("context", drawn.document),
+            "document_index": ("context", drawn.document),
             "document_name": ("document", np.array([escaped(name) for name in drawn.documents], dtype=str)),
             "offset": ("context", drawn.offset),
             "group": ("context", plan.groups),

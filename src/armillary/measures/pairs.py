@@ -26,15 +26,16 @@ def pair_standard_error(kernel: Float[np.ndarray, "group group_"], sizes: Float[
 
     The jackknife counts the part of the variance that belongs to single groups once, but the part that belongs to
     pairs twice (Efron and Stein, 1981): with no effect there is nothing but pairs, and intervals would be √2 too wide.
-    The second count is estimated from what rows and columns of the kernel do not explain, and taken off.
+    The second count is estimated from what rows and columns of the kernel do not explain, and taken off (the jackknife
+    of a mean over pairs alone is 2(G − 1)/(G − 2) times its variance, so a little more than one is too many).
     """
     groups = len(sizes)
     if groups < 4:
         return float("nan")
     without = pair_means_without(kernel, sizes)
     single = float(jackknifed(pair_mean(kernel, sizes), without, sizes).standard_error) ** 2
-    excess = pair_variance(kernel, sizes)
-    return float(np.sqrt(max(single - excess, single / 2)))
+    excess = pair_variance(kernel, sizes) * groups / (groups - 2)
+    return float(np.sqrt(max(single - excess, excess / 2)))
 
 
 def pair_variance(kernel: Float[np.ndarray, "group group_"], sizes: Float[np.ndarray, " group"]) -> float:

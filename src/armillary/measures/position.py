@@ -193,6 +193,8 @@ def largest_variance(
     energy = np.einsum("gtd,gtd->g", position_groups, position_groups, dtype=np.float64) - length * np.sum(centre**2, 1)
     context = length * np.bincount(group, np.sum(context_basis**2, 1), len(sizes))
     rest = squares - context - sizes * energy
+    # Groups of one window each leave nothing over but rounding.
+    weights = rest / rest.sum() if rest.sum() > 1e-6 * squares.sum() else sizes / sizes.sum()
     left = variance * sizes.sum() * length - along_context.sum() - along_position.sum()
-    per_group = (along_context + along_position + left * rest / rest.sum()) / (sizes * length)
+    per_group = (along_context + along_position + left * weights) / (sizes * length)
     return variance, per_group
