@@ -106,6 +106,7 @@ def test_absorbing_a_state_is_merging_it(seed, cut):
     rows = list(range(CONTEXTS))
     merged = state(data, rows[:cut]).merge(state(data, rows[cut:]))
     assert_same(state(data, rows[:cut]).absorbed(state(data, rows[cut:])), merged)
+    assert_same(state(data, rows[:cut]).packed().absorbed(state(data, rows[cut:])).packed(), merged)
 
 
 @settings(max_examples=30, deadline=None)

@@ -1,9 +1,12 @@
 """What accumulators are given: the states of a few windows at every site, and what is known about each token."""
 
+import math
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -56,6 +59,12 @@ class Batch:
 def lengths(states: Float[Tensor, "context position d_model"]) -> Float[Tensor, "context position"]:
     """‖x‖ of every token, summed in float64."""
     return torch.linalg.vector_norm(states, dim=-1, dtype=torch.float64)
+
+
+def lasting(*shape: int) -> Tensor:
+    """Zeros in float64 in a mapping of their own: what outlives a batch must not lie between what comes and goes."""
+    size = math.prod(shape)
+    return torch.from_numpy(np.frombuffer(mmap.mmap(-1, max(8 * size, 1)), np.float64, size).reshape(shape))
 
 
 def added(mine: dict[int, Tensor], other: dict[int, Tensor]) -> dict[int, Tensor]:

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from armillary.capture.batch import Batch
+from armillary.capture.batch import Batch, lasting
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,15 @@ class Contexts:
     def of(cls, batch: Batch) -> "Contexts":
         """The windows of one batch."""
         return cls({batch.contexts[0]: batch.totals}, {batch.contexts[0]: batch.contexts})
+
+    def packed(self) -> "Contexts":
+        """The same windows in one chunk with memory of its own; the chunks go."""
+        starts = sorted(self.sums)
+        sites, _, width = self.sums[starts[0]].shape
+        order = tuple(context for start in starts for context in self.order[start])
+        together = lasting(sites, len(order), width)
+        torch.cat([self.sums[start] for start in starts], 1, out=together)
+        return Contexts({starts[0]: together}, {starts[0]: order})
 
     def merge(self, other: "Contexts") -> "Contexts":
         """The windows of both."""

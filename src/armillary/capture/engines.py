@@ -1,7 +1,7 @@
 """Running a plan: shards are mapped to states, states are merged in the order of the shards."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -61,30 +61,29 @@ def shard_state(
     total: State | None = None
     waiting: list[Captured] = []
     with reading(view, attention=plan.sites == "all") as read:
-        for captured in captures(view, plan, shard, read):
-            waiting.append(captured)
+        for rows in plan.batches(shard):
+            # No name may hold a batch's states while the next one runs: they are as large as the sums.
+            waiting.append(captured_batch(view, plan, rows, read))
             if rule is None:
                 if sum(len(held.contexts) for held in waiting) < plan.pilot:
                     continue
                 rule = pilot_medians(waiting, plan)
             while waiting:
-                held = waiting.pop(0)
-                total = extended(total, held, plan, rule)
-                report(len(held.contexts))
+                report(len(waiting[0].contexts))
+                total = extended(total, waiting.pop(0), plan, rule)
     if total is None or rule is None:
         raise AssertionError("a shard has at least the windows of the pilot")
-    return total, rule
+    return total.packed(), rule
 
 
-def captures(view: View, plan: Plan, shard: range, read: Reading) -> Iterator[Captured]:
-    """The states of a shard, batch by batch. Attention inputs that are the residual stream are not read twice."""
-    for batch in plan.batches(shard):
-        tokens = torch.from_numpy(plan.tokens[batch.start : batch.stop]).to(view.device)
-        view.backbone(input_ids=tokens, use_cache=False)
-        residual, attention = read.take(view.n_blocks)
-        if all(mine.data_ptr() == theirs.data_ptr() for mine, theirs in zip(attention, residual, strict=False)):
-            attention = []
-        yield Captured(batch, tuple(map(on_host, residual)), tuple(map(on_host, attention)))
+def captured_batch(view: View, plan: Plan, rows: range, read: Reading) -> Captured:
+    """The states of one batch. Attention inputs that are the residual stream itself are not read twice."""
+    tokens = torch.from_numpy(plan.tokens[rows.start : rows.stop]).to(view.device)
+    view.backbone(input_ids=tokens, use_cache=False)
+    residual, attention = read.take(view.n_blocks)
+    if all(mine.data_ptr() == theirs.data_ptr() for mine, theirs in zip(attention, residual, strict=False)):
+        attention = []
+    return Captured(rows, tuple(map(on_host, residual)), tuple(map(on_host, attention)))
 
 
 def on_host(states: Tensor) -> Tensor:

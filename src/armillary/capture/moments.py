@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from armillary.capture.batch import Batch
+from armillary.capture.batch import Batch, lasting
 
 BLOCKS = 4
 """The scatter matrix is symmetric: the lower triangle of 4 × 4 blocks costs five eighths of the whole product."""
@@ -62,7 +62,7 @@ class Scatter:
         """The scatter of one batch."""
         sites, width = len(batch.states), batch.states[0].shape[-1]
         zeros = torch.zeros(sites, width, dtype=torch.float64)
-        return cls(0, zeros, torch.zeros(sites, width, width, dtype=torch.float64)).extended(batch)
+        return cls(0, zeros, lasting(sites, width, width)).extended(batch)
 
     def extended(self, batch: Batch) -> "Scatter":
         """This scatter and a batch's, merged in place: the matrices are large, and this record is given up.

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from armillary.capture.batch import Batch, added
+from armillary.capture.batch import Batch, added, lasting
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Positions:
                     into += states[run].sum(0, dtype=torch.float64)
                 self.counts[group] += count
             else:
-                self.sums[group] = torch.empty(len(batch.states), *batch.states[0].shape[1:], dtype=torch.float64)
+                self.sums[group] = lasting(len(batch.states), *batch.states[0].shape[1:])
                 for into, states in zip(self.sums[group], batch.masked, strict=True):
                     torch.sum(states[run], 0, dtype=torch.float64, out=into)
                 self.counts[group] = count
@@ -53,7 +53,7 @@ class Turned:
     @classmethod
     def of(cls, batch: Batch) -> "Turned":
         """The null of one batch."""
-        return cls(torch.zeros(len(batch.states), *batch.states[0].shape[1:], dtype=torch.float64)).extended(batch)
+        return cls(lasting(len(batch.states), *batch.states[0].shape[1:])).extended(batch)
 
     def extended(self, batch: Batch) -> "Turned":
         """This null and a batch's, added in place: this record is given up."""

@@ -1,6 +1,6 @@
 """All that one pass remembers: a frozen record of accumulators that merges field by field."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import torch
@@ -74,6 +74,10 @@ class Stream:
             first=self.first.merge(First.of(batch)),
         )
 
+    def packed(self) -> "Stream":
+        """The same stream, its windows in one chunk."""
+        return replace(self, contexts=self.contexts.packed())
+
     def absorbed(self, other: "Stream") -> "Stream":
         """Everything of both; what is large is added in place, and this record is given up."""
         return Stream(
@@ -99,6 +103,11 @@ class State:
     attention: Stream | None
     outliers: Outliers
     sample: Sample
+
+    def packed(self) -> "State":
+        """The same state, its windows in one chunk: what a shard hands on."""
+        attention = self.attention.packed() if self.attention else None
+        return replace(self, residual=self.residual.packed(), attention=attention)
 
     def absorbed(self, other: "State") -> "State":
         """Everything of both; what is large is added in place, and this record is given up."""
