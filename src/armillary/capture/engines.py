@@ -11,6 +11,7 @@ from torch import Tensor
 from armillary.capture.batch import Batch, lengths
 from armillary.capture.checkpoint import Checkpoint
 from armillary.capture.hooks import Reading, reading
+from armillary.capture.memory import give_back
 from armillary.capture.outliers import massive, medians, outliers
 from armillary.capture.plan import Plan
 from armillary.capture.sample import Sample
@@ -42,6 +43,7 @@ def local(view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None 
     saved = time.monotonic()
     for number, shard in enumerate(plan.shards[done:], done + 1):
         state, rule = shard_state(view, plan, shard, rule, report)
+        give_back()
         total = state if total is None else total.absorbed(state)
         del state
         if checkpoint and number < len(plan.shards) and time.monotonic() - saved >= CHECKPOINT_SECONDS:

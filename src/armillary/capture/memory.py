@@ -1,5 +1,7 @@
 """How much memory a pass will need beyond the model itself, said before it starts."""
 
+import ctypes
+import sys
 from dataclasses import dataclass
 
 import psutil
@@ -31,6 +33,13 @@ def estimate(plan: Plan, shape: Shape) -> int:
     sample = 4 * SAMPLE * width * shape.layers
     # A shard's matrices, null and a group that it shares stand beside the total's until they merge.
     return sums + 2 * matrices + 3 * table * sites + rows + batch + sample
+
+
+def give_back() -> None:
+    """Hand memory that is free but torn to pieces back to the system, where the C library can."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def refuse_if_too_large(needed: int) -> None:

@@ -3,11 +3,12 @@
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Int
 
-SHARD_TOKENS = 4096
+SHARD_TOKENS = 6144
 BATCH_TOKENS = 1024
 PILOT_TOKENS = 1024
 SAMPLE = 512
@@ -42,10 +43,19 @@ class Plan:
 
     @cached_property
     def shards(self) -> tuple[range, ...]:
-        """Consecutive windows, about `SHARD_TOKENS` tokens each."""
-        contexts, length = self.tokens.shape
-        size = max(1, SHARD_TOKENS // length)
-        return tuple(range(start, min(start + size, contexts)) for start in range(0, contexts, size))
+        """Consecutive windows, at most about `SHARD_TOKENS` tokens each: whole groups, or a piece of a large one.
+
+        A group that two shards share is summed twice until they merge, so none is cut without need.
+        """
+        size = max(1, SHARD_TOKENS // self.tokens.shape[1])
+        shards: list[range] = []
+        for start, stop in pairwise([0, *(np.flatnonzero(np.diff(self.groups)) + 1), len(self.groups)]):
+            if shards and stop - shards[-1].start <= size:
+                shards[-1] = range(shards[-1].start, int(stop))
+            else:
+                pieces = np.linspace(start, stop, -(-(stop - start) // size) + 1).round()
+                shards += [range(int(a), int(b)) for a, b in pairwise(pieces)]
+        return tuple(shards)
 
     @property
     def pilot(self) -> int:
