@@ -57,7 +57,7 @@ def main():
     for number in range(times):
         folder = base / f"run-{number}"
         child = in_child(lambda folder=folder: survey(folder))
-        time.sleep(moments.uniform(0, 1) * duration)
+        time.sleep(moments.uniform(0, 0.7) * duration)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         midway += (folder / "checkpoint" / "manifest.json").exists() and not (folder / "states.nc").exists()
@@ -67,7 +67,7 @@ def main():
         for name, value in expected.items():
             assert found[name].tobytes() == value.tobytes() or np.array_equal(found[name], value), (number, name)
         assert not (folder / "checkpoint").exists()
-    assert midway >= times // 4, f"only {midway} kills fell into the pass"
+    assert midway >= times // 10, f"only {midway} kills fell into the pass"
     print(f"{times} killed and resumed, all the same bits ({midway} in the middle of the pass)")
 
 

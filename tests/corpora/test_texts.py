@@ -110,7 +110,7 @@ def test_a_parquet_file_that_is_none_is_refused(tmp_path):
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "a.parquet").write_text("")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(SourceError, match=r"pip install armillary\[parquet\]"):
+    with pytest.raises(SourceError, match=r"pip install armillary\[data\]"):
         read(tmp_path / "a.parquet")
 
 
