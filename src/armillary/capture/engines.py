@@ -19,7 +19,7 @@ from armillary.capture.state import State, Stream
 from armillary.errors import NonFiniteError
 from armillary.models.view import View
 
-CHECKPOINT_SECONDS = 10.0
+CHECKPOINT_SECONDS = 30.0
 """A checkpoint is not written for less work than this: writing it would cost more than doing the work again."""
 
 Report = Callable[[int], None]
@@ -43,11 +43,11 @@ def local(view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None 
     saved = time.monotonic()
     for number, shard in enumerate(plan.shards[done:], done + 1):
         state, rule = shard_state(view, plan, shard, rule, report)
-        give_back()
         total = state if total is None else total.absorbed(state)
         del state
         if checkpoint and number < len(plan.shards) and time.monotonic() - saved >= CHECKPOINT_SECONDS:
             checkpoint.save(number, total, rule)
+            give_back()
             saved = time.monotonic()
     if checkpoint:
         checkpoint.let_go()

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Int
 
-SHARD_TOKENS = 6144
+SHARD_TOKENS = 4096
 BATCH_TOKENS = 1024
 PILOT_TOKENS = 1024
 SAMPLE = 512
