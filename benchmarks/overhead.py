@@ -54,7 +54,7 @@ def measure(name, repeats, covariance):
     drawn, rule = ordered(draw(view, arm.corpus("python-docs"), settings))
     plan = plan_of(drawn, rule.index, settings)
     bare(view, plan)
-    passes, wholes, rows = [], [], []
+    passes, wholes = [], []
     for repeat in range(repeats):
         folder = Path(tempfile.mkdtemp())
         order = ["bare", "survey"] if repeat % 2 == 0 else ["survey", "bare"]
@@ -69,7 +69,6 @@ def measure(name, repeats, covariance):
         shutil.rmtree(folder)
         passes.append(steps[0] / alone)
         wholes.append(sum(steps) / alone)
-        rows.append([alone, *steps])
         print(
             f"  {passes[-1]:.3f} pass  {wholes[-1]:.3f} all   bare {alone:.2f} s, "
             + ", ".join(

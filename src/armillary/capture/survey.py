@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from armillary.capture.memory import Shape, estimate, refuse_if_too_large
 from armillary.capture.outliers import TIMES
 from armillary.capture.plan import PILOT_TOKENS, Plan, batch_size
 from armillary.capture.tables import captured_groups
-from armillary.corpora import Windows, corpus, groups, windows
+from armillary.corpora import Groups, Windows, corpus, groups, windows
 from armillary.errors import StoreError
 from armillary.models.view import View
 from armillary.progress import progress as progress_bar
@@ -108,19 +108,12 @@ def draw(view: View, source: Any, chosen: Settings) -> Windows:
     )
 
 
-def ordered(drawn: Windows) -> tuple[Windows, Any]:
+def ordered(drawn: Windows) -> tuple[Windows, Groups]:
     """The windows sorted by group, document and offset, and their groups in that order."""
     rule = groups(drawn)
     order = np.lexsort((drawn.offset, drawn.document, rule.index))
-    moved = Windows(
-        drawn.tokens[order],
-        drawn.document[order],
-        drawn.offset[order],
-        drawn.documents,
-        drawn.too_short,
-        drawn.provenance,
-    )
-    return moved, type(rule)(rule.index[order], rule.rule)
+    moved = replace(drawn, tokens=drawn.tokens[order], document=drawn.document[order], offset=drawn.offset[order])
+    return moved, replace(rule, index=rule.index[order])
 
 
 def plan_of(drawn: Windows, index: np.ndarray, chosen: Settings) -> Plan:
