@@ -38,7 +38,7 @@ def dataset_of(name, rng):
     """A group with numbers of the right shape, as the schema has it."""
     variables = {}
     for variable, row in GROUPS[name].variables.items():
-        shape = tuple(SIZES[axis] for axis in row.axes)
+        shape = tuple(SIZES.get(axis, 3) for axis in row.axes)
         kinds = {"text": str, "index": np.int64, "token id": np.int32, "true or false": bool}
         values = rng.normal(size=shape).astype(np.float32)
         variables[variable] = (row.axes, values.astype(kinds.get(row.unit, np.float32)))

@@ -16,6 +16,7 @@ AXES: dict[str, str] = {
     "position": "index in the window as the model saw it, a BOS or CLS token counted",
     "context": "windows of the corpus, in the order in which they were read",
     "group": "groups of whole documents, the units of the jackknife",
+    "fold": "folds of groups, for what is found without some documents and measured on them",
     "document": "documents of the corpus that gave at least one window",
     "query": "position of the token that attends",
     "key": "position of the token that is attended to",

@@ -1,14 +1,12 @@
 """From labelled sums to labelled results: every measure that the schema names, run on what it asks for."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import xarray as xr
-from threadpoolctl import threadpool_limits
 
 from armillary.labels import labelled
 from armillary.schema import GROUPS
+from armillary.threads import side_by_side
 
 COMPONENTS = ["position", "context", "residual"]
 
@@ -16,13 +14,11 @@ COMPONENTS = ["position", "context", "residual"]
 def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """The groups that measures make, from those that a pass made."""
     results: dict[str, xr.Dataset] = {}
-    # The matrices of one layer are small: a thread per layer is fast, threads inside a product wait for each other.
-    with threadpool_limits(1), ThreadPoolExecutor(os.cpu_count()) as threads:
-        for name, group in GROUPS.items():
-            if group.measures and group.inputs[0] in groups:
-                arrays = inputs(group.inputs, {**groups, **results})
-                made = [labelled(measure, threads.map)(arrays) for measure in group.measures]
-                results[name] = described(name, named_components(xr.merge(made, join="exact")))
+    for name, group in GROUPS.items():
+        if group.measures and group.inputs[0] in groups:
+            arrays = inputs(group.inputs, {**groups, **results})
+            made = [labelled(measure, side_by_side)(arrays) for measure in group.measures]
+            results[name] = described(name, named_components(xr.merge(made, join="exact")))
     return results
 
 

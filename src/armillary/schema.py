@@ -77,10 +77,10 @@ GROUPS: dict[str, Group] = {
         "the residual stream: state l is what block l receives, state n what the last block gives, before a final norm",
         stream("layer")
         | {
-            "position_groups": Variable(
-                axes("layer group position d_model"),
+            "position_folds": Variable(
+                axes("layer fold position d_model"),
                 "units of the stream",
-                "mean at each position in one group of documents, less the mean",
+                "mean at each position in one fold of the documents (groups f, f + 8, ...), less the mean",
             ),
             "holes": Variable((), "tokens", "cells left out by the outlier rule and filled with the additive fit"),
         },

@@ -6,9 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from armillary.capture.batch import Batch
+from armillary.capture.batch import Batch, blanked, lengths
 from armillary.capture.checkpoint import flattened
-from armillary.capture.moments import symmetric
 from armillary.capture.outliers import Outliers
 from armillary.capture.sample import Sample
 from armillary.capture.state import State, Stream
@@ -27,17 +26,16 @@ def cloud(seed, offset):
 
 
 def batch(data, rows):
-    states, kept, groups, turns, tokens = data
+    states, kept, groups, turns, _ = data
+    there = tuple(states[site, rows] for site in range(SITES))
     return Batch(
-        states=tuple(states[site, rows] for site in range(SITES)),
+        norms=torch.stack([lengths(site) for site in there]),
+        states=blanked(there, kept[rows]),
         kept=kept[rows],
-        massive=~kept[rows],
-        tokens=tokens[rows],
         contexts=tuple(rows),
         groups=tuple(groups[row] for row in rows),
         turns=tuple(turns[row] for row in rows),
         first=states[:, rows, 0],
-        first_position=1,
     )
 
 
@@ -45,7 +43,8 @@ def state(data, rows, onto=None):
     one = batch(data, rows)
     drawn = frozenset((context, 2) for context in range(CONTEXTS))
     found = Outliers(tuple((c, 1, 0) for c in one.contexts), tuple(torch.ones(SITES) for _ in one.contexts))
-    sample = Sample.of(one, drawn)
+    states, kept, _, _, tokens = data
+    sample = Sample.of(tuple(states[:, rows]), tokens[rows], ~kept[rows], one.contexts, 1, drawn)
     return State(
         onto.residual.extended(one) if onto else Stream.of(one, scatter=True),
         onto.attention.extended(one) if onto else Stream.of(one, scatter=False),
@@ -55,14 +54,14 @@ def state(data, rows, onto=None):
 
 
 def canonical(whole: State) -> dict[str, torch.Tensor]:
-    """Every number of a state, rows in the order of the windows, unfilled blocks of matrices left out."""
+    """Every number of a state, rows in the order of the windows."""
     tensors: dict[str, torch.Tensor] = {}
     for name, stream in (("residual", whole.residual), ("attention", whole.attention)):
         chunks = sorted(stream.contexts.sums)
         order = np.argsort([context for chunk in chunks for context in stream.contexts.order[chunk]])
         tensors[f"{name}/rows"] = torch.cat([stream.contexts.sums[chunk] for chunk in chunks], 1)[:, order]
         if stream.scatter is not None:
-            tensors[f"{name}/scatter"] = symmetric(stream.scatter.matrix)
+            tensors[f"{name}/scatter"] = stream.scatter.matrix
             tensors[f"{name}/mean"] = stream.scatter.mean
         for part in (stream.positions, stream.null, stream.spread, stream.norms, stream.first):
             flattened(part, f"{name}/{type(part).__name__}/{len(tensors)}", tensors)
@@ -137,15 +136,14 @@ def test_the_sums_are_those_of_plain_numpy(offset):
     assert np.allclose(whole.null.sums, rolled, rtol=1e-12)
     tokens = states[:, kept]
     centred = tokens - tokens.mean(1, keepdims=True)
-    assert np.allclose(
-        symmetric(whole.scatter.matrix), np.einsum("snd,sne->sde", centred, centred), rtol=1e-9, atol=1e-6
-    )
+    assert np.allclose(whole.scatter.matrix, np.einsum("snd,sne->sde", centred, centred), rtol=1e-9, atol=1e-6)
     assert np.allclose(whole.norms.largest, np.linalg.norm(states, axis=-1).max(1))
     assert np.allclose(whole.first.sums, states[:, :, 0].sum(1))
 
 
-def test_a_batch_without_outliers_is_not_copied():
-    states, _, groups, turns, tokens = cloud(1, 0.0)
-    everything = torch.ones(CONTEXTS, POSITIONS, dtype=torch.bool)
-    whole = batch((states, everything, groups, turns, tokens), list(range(CONTEXTS)))
-    assert whole.masked is whole.states
+def test_tokens_left_out_are_blanked_in_place():
+    states, kept, *_ = cloud(1, 0.0)
+    before = states.clone()
+    blanked(tuple(states), kept)
+    assert torch.equal(states[:, kept], before[:, kept])
+    assert bool((states[:, ~kept] == 0).all())

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from armillary.measures.jackknife import half_width
 from armillary.measures.pairs import pair_mean, pair_standard_error
-from armillary.measures.position import FOLDS, heldout_energy, largest_variance, position_effect, position_share
+from armillary.measures.position import heldout_energy, largest_variance, position_effect, position_share
 
 POSITIONS, WIDTH, CONTEXTS, DOCUMENTS = 32, 48, 64, 32
 SPREAD = 1 / np.sqrt(1 + np.arange(WIDTH) / 4)
@@ -39,6 +39,12 @@ def smooth(rng, count, rho=0.8):
     return SPREAD * lfilter([1], [1, -rho], drawn, axis=1)
 
 
+def folded(means, sizes, folds=8):
+    """Means over folds of groups, as a survey deals them out."""
+    dealt = [np.arange(len(sizes))[fold::folds] for fold in range(min(folds, len(sizes)))]
+    return np.stack([np.average(means[own], axis=0, weights=sizes[own]) for own in dealt])
+
+
 def inputs(states, group, rng):
     """What a survey hands to `position_effect`, from a full table."""
     contexts, positions, _ = states.shape
@@ -49,7 +55,7 @@ def inputs(states, group, rng):
     turned = [np.roll(one, turn, 0) for one, turn in zip(centred, rng.integers(positions, size=contexts), strict=True)]
     return {
         "position_kernel": np.einsum("gtd,htd->gh", sums, sums),
-        "position_groups": means,
+        "position_folds": folded(means, sizes),
         "position_basis": centred.mean(0),
         "position_null": np.mean(turned, 0),
         "context_basis": centred.mean(1),
@@ -125,13 +131,12 @@ def test_heldout_energy_is_that_of_a_plain_loop_over_folds():
     rng = np.random.default_rng(1)
     states, group = waves(2.0, 9, 11) + rng.normal(size=(30, 9, 11)), unequal(30, 11, rng)
     arrays = inputs(states, group, rng)
-    sizes = np.bincount(group).astype(float)
-    got = heldout_energy(arrays["position_groups"], sizes, 4)
+    got = heldout_energy(arrays["position_folds"], np.bincount(group % 8).astype(float), 4)
     centred = states - states.mean((0, 1))
     centred = centred - centred.mean(1, keepdims=True)
     expected = np.zeros(4)
-    for fold in range(FOLDS):
-        out = np.isin(group, np.arange(11)[fold::FOLDS])
+    for fold in range(8):
+        out = group % 8 == fold
         inside, others = centred[out].sum(0), centred[~out].mean(0)
         modes = np.linalg.svd(others)[0].T
         for k in range(4):
@@ -260,20 +265,20 @@ def test_the_groups_variances_along_the_largest_direction_average_to_it(seed):
     rng = np.random.default_rng(seed)
     states, group = waves(2.0, 8, 10) + rng.normal(size=(20, 8, 10)), unequal(20, 6, rng)
     arrays = inputs(states, group, rng)
-    names = ("covariance", "context_basis", "position_groups", "squares", "group")
-    variance, per_group = largest_variance(*(arrays[name] for name in names))
+    names = ("covariance", "context_basis", "position_folds", "squares", "group")
+    variance, per_fold = largest_variance(*(arrays[name] for name in names))
     assert variance == pytest.approx(np.linalg.eigvalsh(arrays["covariance"])[-1])
-    assert np.average(per_group, weights=np.bincount(group)) == pytest.approx(variance)
+    assert np.average(per_fold, weights=np.bincount(group)) == pytest.approx(variance)
 
 
-def test_groups_of_one_window_each_have_their_own_variance_and_an_error():
+def test_folds_of_one_window_each_have_their_own_variance_and_an_error():
     # Small integers and powers of two: every sum is exact, and exactly nothing is left over within groups.
     rng = np.random.default_rng(3)
-    states = np.round(4 * waves(6.0, 8, 16)) + rng.integers(-4, 5, (32, 8, 16))
-    arrays = inputs(states, np.arange(32), rng)
-    names = ("covariance", "context_basis", "position_groups", "squares", "group")
-    _, per_group = largest_variance(*(arrays[name] for name in names))
+    states = np.round(4 * waves(6.0, 8, 16)) + rng.integers(-4, 5, (8, 8, 16))
+    arrays = inputs(states, np.arange(8), rng)
+    names = ("covariance", "context_basis", "position_folds", "squares", "group")
+    _, per_fold = largest_variance(*(arrays[name] for name in names))
     direction = np.linalg.eigh(arrays["covariance"])[1][:, -1]
     own = np.mean(((states - states.mean((0, 1))) @ direction) ** 2, 1)
-    assert per_group == pytest.approx(own, rel=1e-6)
+    assert per_fold == pytest.approx(own, rel=1e-6)
     assert position_effect(**arrays).relative_norm_corrected_se > 0

@@ -8,42 +8,30 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The states of some windows at every site of one kind, position 0 already set apart when it is dropped."""
+    """The states of some windows at every site of one kind, position 0 already set apart when it is dropped.
+
+    `states` are zero where a token is left out: what every sum runs over. `norms` are those of all tokens.
+    """
 
     states: tuple[Float[Tensor, "context position d_model"], ...]
+    norms: Float[Tensor, "site context position"]
     kept: Bool[Tensor, "context position"]
-    massive: Bool[Tensor, "context position"]
-    tokens: Int[Tensor, "context position"]
     contexts: tuple[int, ...]
     groups: tuple[int, ...]
     turns: tuple[int, ...]
     first: Float[Tensor, "site context d_model"] | None = None
-    first_position: int = 0  # the position of column 0
-
-    @cached_property
-    def masked(self) -> tuple[Float[Tensor, "context position d_model"], ...]:
-        """The states with zeros where a token is left out: what every sum runs over."""
-        if bool(self.kept.all()):
-            return self.states
-        hidden = ~self.kept[:, :, None]
-        return tuple(states.masked_fill(hidden, 0) for states in self.states)
-
-    @cached_property
-    def norms(self) -> Float[Tensor, "site context position"]:
-        """‖x‖ of every token, also those left out, in float64."""
-        return torch.stack([lengths(states) for states in self.states])
 
     @cached_property
     def totals(self) -> Float[Tensor, "site context d_model"]:
         """The sum of every window over its kept tokens, in float64."""
         total = torch.empty(len(self.states), len(self.contexts), self.states[0].shape[-1], dtype=torch.float64)
-        for into, states in zip(total, self.masked, strict=True):
+        for into, states in zip(total, self.states, strict=True):
             torch.sum(states, 1, dtype=torch.float64, out=into)
         return total
 
@@ -56,6 +44,14 @@ class Batch:
                 start = end
 
 
+def blanked(states: tuple[Tensor, ...], kept: Bool[Tensor, "context position"]) -> tuple[Tensor, ...]:
+    """The states with zeros where a token is left out, in place: a copy of all sites would cost as much as the sums."""
+    if not bool(kept.all()):
+        for site in states:
+            site[~kept] = 0
+    return states
+
+
 def lengths(states: Float[Tensor, "context position d_model"]) -> Float[Tensor, "context position"]:
     """‖x‖ of every token, summed in float64."""
     return torch.linalg.vector_norm(states, dim=-1, dtype=torch.float64)
@@ -64,7 +60,9 @@ def lengths(states: Float[Tensor, "context position d_model"]) -> Float[Tensor, 
 def lasting(*shape: int) -> Tensor:
     """Zeros in float64 in a mapping of their own: what outlives a batch must not lie between what comes and goes."""
     size = math.prod(shape)
-    return torch.from_numpy(np.frombuffer(mmap.mmap(-1, max(8 * size, 1)), np.float64, size).reshape(shape))
+    own = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    memory = mmap.mmap(-1, max(8 * size, 1), **own)
+    return torch.from_numpy(np.frombuffer(memory, np.float64, size).reshape(shape))
 
 
 def added(mine: dict[int, Tensor], other: dict[int, Tensor]) -> dict[int, Tensor]:

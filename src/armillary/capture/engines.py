@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from armillary.capture.batch import Batch, lengths
+from armillary.capture.batch import Batch, blanked, lengths
 from armillary.capture.checkpoint import Checkpoint
 from armillary.capture.hooks import Reading, reading
 from armillary.capture.memory import give_back
@@ -96,43 +96,46 @@ def on_host(states: Tensor) -> Tensor:
 def pilot_medians(waiting: list[Captured], plan: Plan) -> Float[Tensor, " layer"]:
     """The layers' median norms over the pilot's windows, whatever the batches were."""
     for held in waiting:
-        check_finite(held, plan)
+        check_finite(all_norms(held.residual), held.contexts, plan)
     layers = zip(*(held.residual for held in waiting), strict=True)
     return medians([torch.cat(states)[: plan.pilot, plan.skipped :] for states in layers])
 
 
 def extended(total: State | None, captured: Captured, plan: Plan, rule: Float[Tensor, " layer"]) -> State:
     """The outlier rule, then every accumulator: the state of one more batch, added onto a state that is given up."""
-    check_finite(captured, plan)
     skipped, contexts = plan.skipped, tuple(captured.contexts)
     tokens = torch.from_numpy(plan.tokens[captured.contexts.start : captured.contexts.stop])[:, skipped:]
-    ratios = torch.stack([lengths(states[:, skipped:]) for states in captured.residual]) / rule[:, None, None]
+    norms = {name: all_norms(getattr(captured, name)) for name in ("residual", "attention")}
+    check_finite(norms["residual"], captured.contexts, plan)
+    ratios = norms["residual"][:, :, skipped:] / rule[:, None, None]
     if not skipped:
         # Position 0 carries the attention sink in every window: who asks to keep it does not ask for a column of holes.
         ratios[:, :, 0] = 0
     flagged = massive(ratios)
+    kept = ~flagged if plan.outliers == "drop" else torch.ones_like(flagged)
 
-    def batch(states: tuple[Tensor, ...]) -> Batch:
+    def batch(name: str) -> Batch:
+        states = getattr(captured, name)
         return Batch(
-            states=tuple(site[:, skipped:] for site in states),
-            kept=~flagged if plan.outliers == "drop" else torch.ones_like(flagged),
-            massive=flagged,
-            tokens=tokens,
+            states=blanked(tuple(site[:, skipped:] for site in states), kept),
+            norms=norms[name][:, :, skipped:],
+            kept=kept,
             contexts=contexts,
             groups=tuple(int(g) for g in plan.groups[list(contexts)]),
             turns=tuple(int(t) for t in plan.turns[list(contexts)]),
             first=torch.stack([site[:, 0] for site in states]) if skipped else None,
-            first_position=skipped,
         )
 
-    def stream(states: tuple[Tensor, ...], onto: Stream | None, *, scatter: bool) -> Stream:
-        return onto.extended(batch(states)) if onto else Stream.of(batch(states), scatter=scatter)
+    def stream(name: str, onto: Stream | None, *, scatter: bool) -> Stream:
+        return onto.extended(batch(name)) if onto else Stream.of(batch(name), scatter=scatter)
 
     found = outliers(ratios, tokens, contexts, skipped)
-    drawn = Sample.of(batch(captured.residual), plan.sample)
+    drawn = Sample.of(
+        tuple(site[:, skipped:] for site in captured.residual), tokens, flagged, contexts, skipped, plan.sample
+    )
     return State(
-        residual=stream(captured.residual, total.residual if total else None, scatter=True),
-        attention=stream(captured.attention, total.attention if total else None, scatter=plan.scatter == "attention")
+        residual=stream("residual", total.residual if total else None, scatter=True),
+        attention=stream("attention", total.attention if total else None, scatter=plan.scatter == "attention")
         if captured.attention
         else None,
         outliers=total.outliers.merge(found) if total else found,
@@ -140,14 +143,18 @@ def extended(total: State | None, captured: Captured, plan: Plan, rule: Float[Te
     )
 
 
-def check_finite(captured: Captured, plan: Plan) -> None:
+def all_norms(states: tuple[Tensor, ...]) -> Float[Tensor, "site context position"]:
+    """‖x‖ of every token at every site."""
+    return torch.stack([lengths(site) for site in states]) if states else torch.zeros(0, 0, 0)
+
+
+def check_finite(norms: Float[Tensor, "layer context position"], contexts: range, plan: Plan) -> None:
     """Refuse states that are not numbers, naming the first layer and token where they appear."""
-    for layer, states in enumerate(captured.residual):
-        if not bool(torch.isfinite(states.sum())) and not bool(torch.isfinite(states).all()):
-            row, column = (int(i) for i in (~torch.isfinite(states)).any(-1).nonzero()[0])
-            context = captured.contexts[row]
-            raise NonFiniteError(
-                f"layer {layer} gives a state that is not finite at window {context}, position {column} "
-                f"(token id {int(plan.tokens[context, column])}): nothing was averaged; "
-                f"try --dtype float32, or look at the checkpoint's weights"
-            )
+    if bool(torch.isfinite(norms).all()):
+        return
+    layer, row, column = (int(i) for i in (~torch.isfinite(norms)).nonzero()[0])
+    raise NonFiniteError(
+        f"layer {layer} gives a state that is not finite at window {contexts[row]}, position {column} "
+        f"(token id {int(plan.tokens[contexts[row], column])}): nothing was averaged; "
+        f"try --dtype float32, or look at the checkpoint's weights"
+    )

@@ -1,16 +1,14 @@
 """Second moments that merge (Chan, Golub and LeVeque): about the mean of each part, never about zero."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from armillary.capture.batch import Batch, lasting
-
-BLOCKS = 4
-"""The scatter matrix is symmetric: the lower triangle of 4 × 4 blocks costs five eighths of the whole product."""
+from armillary.threads import side_by_side
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Number of tokens, mean, and Σ (x − mean)(x − mean)ᵀ over all groups; only the lower blocks are filled."""
+    """Number of tokens, mean, and Σ (x − mean)(x − mean)ᵀ over all groups."""
 
     count: int
     mean: Float[Tensor, "site d_model"]
@@ -69,20 +67,25 @@ class Scatter:
 
         Products are formed in the states' own precision about the batch's mean; they are summed in float64.
         """
-        count, everywhere = int(batch.kept.sum()), bool(batch.kept.all())
+        count = int(batch.kept.sum())
         total = max(self.count + count, 1)
         means = batch.totals.sum(1) / max(count, 1)
         step = means - self.mean
-        # The centre is rounded to the states' precision; what that leaves is the square of a rounding error.
-        rows = torch.empty(len(batch.states), *batch.states[0].shape, dtype=batch.states[0].dtype)
-        for into, states, mean in zip(rows, batch.masked, means, strict=True):
-            torch.sub(states, mean.to(states.dtype), out=into)
-        if not everywhere:
-            rows.masked_fill_(~batch.kept[:, :, None], 0)
-        add_lower_products(rows.flatten(1, 2), self.matrix)
-        if self.count:
-            for matrix, offset in zip(self.matrix, step, strict=True):
-                matrix.addr_(offset, offset, alpha=self.count * count / total)
+        kept, centres, offsets, into = batch.kept.numpy(), means.numpy(), step.numpy(), self.matrix.numpy()
+        left_out = None if kept.all() else ~kept.ravel()
+
+        def add(site: int) -> None:
+            # The centre is rounded to the states' precision; what that leaves is the square of a rounding error.
+            states = batch.states[site].numpy()
+            rows = np.empty((kept.size + 1, states.shape[-1]), states.dtype)
+            np.subtract(states, centres[site].astype(states.dtype), out=rows[:-1].reshape(states.shape))
+            if left_out is not None:
+                rows[:-1][left_out] = 0
+            # The step between the two means joins the product as one more row.
+            rows[-1] = np.sqrt(self.count * count / total) * offsets[site]
+            into[site] += rows.T @ rows
+
+        side_by_side(add, range(len(into)), torch.get_num_threads())
         return Scatter(self.count + count, self.mean + step * (count / total), self.matrix)
 
     def merge(self, other: "Scatter") -> "Scatter":
@@ -96,17 +99,3 @@ class Scatter:
         self.matrix.add_(other.matrix)
         self.matrix.baddbmm_((self.count * other.count / total * step)[:, :, None], step[:, None, :])
         return Scatter(self.count + other.count, self.mean + step * (other.count / total), self.matrix.detach())
-
-
-def add_lower_products(rows: Float[Tensor, "site token d_model"], into: Float[Tensor, "site d_model d_model_"]) -> None:
-    """Add rowsᵀ rows of every site into the lower blocks of its matrix; one product of all sites keeps cores busy."""
-    width = rows.shape[-1]
-    edges = [round(width * block / BLOCKS) for block in range(BLOCKS + 1)]
-    for start, end in pairwise(edges):
-        into[:, start:end, :end] += torch.bmm(rows[:, :, start:end].mT, rows[:, :, :end])
-
-
-def symmetric(matrix: Float[Tensor, "*site d_model d_model_"]) -> Float[Tensor, "*site d_model d_model_"]:
-    """The whole matrix from its lower triangle."""
-    lower = matrix.tril()
-    return lower + lower.tril(-1).mT

@@ -26,12 +26,12 @@ class Positions:
         for group, run in batch.runs():
             count = batch.kept[run].sum(0)
             if group in self.sums:
-                for into, states in zip(self.sums[group], batch.masked, strict=True):
+                for into, states in zip(self.sums[group], batch.states, strict=True):
                     into += states[run].sum(0, dtype=torch.float64)
                 self.counts[group] += count
             else:
                 self.sums[group] = lasting(len(batch.states), *batch.states[0].shape[1:])
-                for into, states in zip(self.sums[group], batch.masked, strict=True):
+                for into, states in zip(self.sums[group], batch.states, strict=True):
                     torch.sum(states[run], 0, dtype=torch.float64, out=into)
                 self.counts[group] = count
         return self
@@ -58,7 +58,7 @@ class Turned:
     def extended(self, batch: Batch) -> "Turned":
         """This null and a batch's, added in place: this record is given up."""
         length = self.sums.shape[1]
-        for into, states in zip(self.sums, batch.masked, strict=True):
+        for into, states in zip(self.sums, batch.states, strict=True):
             for window, turn in zip(states, batch.turns, strict=True):
                 into[turn:] += window[: length - turn]
                 into[:turn] += window[length - turn :]

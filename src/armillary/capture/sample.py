@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
-
-from armillary.capture.batch import Batch
 
 
 @dataclass(frozen=True)
@@ -17,22 +15,27 @@ class Sample:
     states: tuple[Float[Tensor, "layer _ d_model"], ...]
 
     @classmethod
-    def of(cls, batch: Batch, drawn: frozenset[tuple[int, int]]) -> "Sample":
-        """The drawn (window, position) pairs that lie in this batch."""
+    def of(
+        cls,
+        states: tuple[Float[Tensor, "context position d_model"], ...],
+        tokens: Int[Tensor, "context position"],
+        massive: Bool[Tensor, "context position"],
+        contexts: tuple[int, ...],
+        first_position: int,
+        drawn: frozenset[tuple[int, int]],
+    ) -> "Sample":
+        """The drawn (window, position) pairs that lie in this batch; `first_position` is that of column 0."""
         places = [
             (row, column)
-            for row, context in enumerate(batch.contexts)
-            for column in range(batch.tokens.shape[1])
-            if (context, column + batch.first_position) in drawn
+            for row, context in enumerate(contexts)
+            for column in range(tokens.shape[1])
+            if (context, column + first_position) in drawn
         ]
         if not places:
             return cls((), ())
         rows, columns = (list(axis) for axis in zip(*places, strict=True))
-        named = tuple(
-            (batch.contexts[r], c + batch.first_position, int(batch.tokens[r, c]), bool(batch.massive[r, c]))
-            for r, c in places
-        )
-        return cls(named, (torch.stack([states[rows, columns].float() for states in batch.states]),))
+        named = tuple((contexts[r], c + first_position, int(tokens[r, c]), bool(massive[r, c])) for r, c in places)
+        return cls(named, (torch.stack([site[rows, columns].float() for site in states]),))
 
     def merge(self, other: "Sample") -> "Sample":
         """The tokens of both."""

@@ -7,11 +7,14 @@ import torch
 import xarray as xr
 from jaxtyping import Float, Int
 
-from armillary.capture.moments import Scatter, symmetric
+from armillary.capture.moments import Scatter
 from armillary.capture.plan import Plan
 from armillary.capture.state import State, Stream
 from armillary.errors import RequestError
 from armillary.measures.decomposition import filled_cells
+
+FOLDS = 8
+"""Into how many parts the groups are dealt out, group g to fold g mod 8, where a mean at each position is kept."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +86,13 @@ def table(
 
 
 def turned_basis(stream: Stream, rows: np.ndarray, holes: Holes) -> Float[np.ndarray, "site position d_model"]:
-    """The position basis of the turned windows, their holes filled by their own additive fit."""
+    """The position basis of the turned windows, their holes filled by their own additive fit; float32."""
     columns = stream.null.sums.numpy().copy()
     for value, column in zip(fills(rows, columns, holes), holes.columns, strict=True):
         columns[:, column] += value
-    return columns / rows.shape[1] - columns.sum(1, keepdims=True) / (rows.shape[1] * columns.shape[1])
+    columns -= columns.mean(1, keepdims=True)
+    columns /= rows.shape[1]
+    return columns.astype(np.float32)
 
 
 def sum_of(sums: dict[int, torch.Tensor]) -> Float[np.ndarray, "site position d_model"]:
@@ -121,15 +126,18 @@ def kernels(sums: dict[int, torch.Tensor]) -> Float[np.ndarray, "site group grou
 
 
 @torch.inference_mode()
-def group_means(
+def fold_means(
     sums: dict[int, torch.Tensor], mean: Float[np.ndarray, "site d_model"], sizes: Float[np.ndarray, " group"]
-) -> Float[np.ndarray, "site group position d_model"]:
-    """Each group's mean at each position less the grand mean, float32. Consumes the sums, to not hold both at once."""
-    first = next(iter(sums.values()))
+) -> Float[np.ndarray, "site fold position d_model"]:
+    """Each fold's mean at each position less the grand mean, float32. Consumes the sums, to not hold both at once."""
+    first, folds = next(iter(sums.values())), min(FOLDS, len(sizes))
     # Torch works on both cores here, and its pages are quicker to come by than numpy's huge ones.
-    means = torch.empty(len(first), len(sizes), *first.shape[1:], dtype=torch.float32)
-    for group in sorted(sums):
-        means[:, group] = sums.pop(group).div_(sizes[group]).sub_(torch.from_numpy(mean)[:, None])
+    means = torch.empty(len(first), folds, *first.shape[1:], dtype=torch.float32)
+    for fold in range(folds):
+        own = [sums.pop(group) for group in range(fold, len(sizes), folds)]
+        for other in own[1:]:
+            own[0].add_(other)
+        means[:, fold] = own[0].div_(sizes[fold::folds].sum()).sub_(torch.from_numpy(mean)[:, None])
     return means.numpy()
 
 
@@ -148,17 +156,15 @@ def covariance(scatter: Scatter, filled: Table) -> Float[np.ndarray, "site d_mod
     """The covariance of all tokens of the filled table, float32."""
     cells = filled.context_basis.shape[1] * filled.position_basis.shape[1]
     out = np.empty(scatter.matrix.shape, np.float32)
-    for site, lower in enumerate(scatter.matrix):
+    for site, matrix in enumerate(scatter.matrix.numpy()):
         step = scatter.mean[site].numpy() - filled.mean[site]
         added = filled.fill[:, site] - filled.mean[site]
-        whole = lower.addr(torch.from_numpy(step), torch.from_numpy(step), alpha=scatter.count)
-        whole += torch.from_numpy(added.T @ added)
-        out[site] = symmetric((whole / cells).float()).numpy()
+        out[site] = (matrix + scatter.count * np.outer(step, step) + added.T @ added) / cells
     return out
 
 
 def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str) -> xr.Dataset:
-    """Mean, bases, group means, null, spread and norms of one stream. Consumes the stream's sums."""
+    """Mean, bases, fold means, null, spread and norms of one stream. Consumes the stream's sums."""
     sizes = np.bincount(plan.groups).astype(np.float64)
     rows = in_order(stream, len(plan.tokens))
     null = turned_basis(stream, rows, holes.turned(plan))
@@ -178,8 +184,8 @@ def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str) -> xr.Da
     if stream.scatter is not None:
         variables["covariance"] = ((axis, "d_model", "d_model_"), covariance(stream.scatter, filled))
     if axis == "layer":
-        grouped = group_means(stream.positions.sums, filled.mean, sizes)
-        variables["position_groups"] = ((axis, "group", "position", "d_model"), grouped)
+        folded = fold_means(stream.positions.sums, filled.mean, sizes)
+        variables["position_folds"] = ((axis, "fold", "position", "d_model"), folded)
     return xr.Dataset(variables, coords={"position": plan.positions})
 
 
@@ -208,7 +214,7 @@ def attention_dataset(state: State, plan: Plan, holes: Holes, residual: xr.Datas
     """The inputs of the attentions; in a post-norm model they are the residual stream, state by state."""
     if state.attention is not None:
         return stream_dataset(state.attention, plan, holes, "block")
-    same = residual.isel(layer=slice(0, -1)).rename(layer="block").drop_vars(["holes", "position_groups"])
+    same = residual.isel(layer=slice(0, -1)).rename(layer="block").drop_vars(["holes", "position_folds"])
     return same if plan.scatter == "attention" else same.drop_vars("covariance")
 
 

@@ -11,9 +11,6 @@ from armillary.measures.pairs import pair_mean, pair_standard_error
 MODES = 20
 """How many leading modes are followed."""
 
-FOLDS = 8
-"""Into how many parts the groups are dealt out for held-out energies."""
-
 DETERMINED = 3.0
 """A stable rank is answered only when the position's energy is this many standard errors above zero."""
 
@@ -38,7 +35,7 @@ class PositionEffect(NamedTuple):
 
 def position_effect(
     position_kernel: Float[np.ndarray, "group group_"],
-    position_groups: Float[np.ndarray, "group position d_model"],
+    position_folds: Float[np.ndarray, "fold position d_model"],
     position_basis: Float[np.ndarray, "position d_model"],
     position_null: Float[np.ndarray, "position d_model"],
     context_basis: Float[np.ndarray, "context d_model"],
@@ -48,30 +45,34 @@ def position_effect(
 ) -> PositionEffect:
     """Everything about the strength of the position basis that needs the groups of documents.
 
-    `position_groups[g]` is the mean over the contexts of group g at each position, less the grand mean, and
-    `position_kernel` the inner products of the groups' sums; `position_null` is the basis after every context was
-    turned by its own random offset: what smooth noise alone shows, plug-in. share_corrected = tr Ĝ / (T · variance)
-    with the unbiased Gram Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²); it may be negative and is never clipped.
+    `position_folds[f]` is the mean over the contexts of fold f at each position, less the grand mean (group g belongs
+    to fold g mod 8), and `position_kernel` the inner products of the groups' sums; `position_null` is the basis
+    after every context was turned by its own random offset: what smooth noise alone shows, plug-in. share_corrected =
+    tr Ĝ / (T · variance) with the unbiased Gram Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²); it may be negative,
+    and is never clipped.
     energy_heldout_k = mean over folds of uᵀ M_g P₋gᵀ u, u the k-th mode found without fold g: an estimate of σ_k² that
     noise does not inflate. rank_stable_corrected = tr Ĝ / energy_heldout_1 and relative_norm_corrected =
     √(C energy_heldout_1) / ‖M‖op, both NaN ("not determined") when tr Ĝ is within three standard errors of zero.
     """
-    sizes, length = group_sizes(group, position_kernel), len(position_basis)
+    length, dealt = len(position_basis), fold_of(len(position_kernel), len(position_folds))
+    kernel, parts, fold = dealt @ position_kernel @ dealt.T, dealt @ squares, group % len(position_folds)
+    sizes = group_sizes(fold, kernel)
     squared, vectors = np.linalg.eigh(position_basis @ position_basis.T)
     spectrum, null_spectrum = np.sqrt(squared[::-1].clip(0)), singular_values(position_null)
-    energy = heldout_energy(position_groups, sizes, min(MODES, *position_basis.shape))
-    trace, trace_se = pair_mean(position_kernel, sizes), pair_standard_error(position_kernel, sizes)
-    variance, per_group = largest_variance(covariance, context_basis, position_groups, squares, group)
+    energy = heldout_energy(position_folds, sizes, min(MODES, *position_basis.shape))
+    groups = group_sizes(group, position_kernel)
+    trace, trace_se = pair_mean(position_kernel, groups), pair_standard_error(position_kernel, groups)
+    variance, per_fold = largest_variance(covariance, context_basis, position_folds, parts, fold)
     largest = np.sqrt(length * variance)  # ‖M‖op / √C, the scale of σ₁
     determined = trace > DETERMINED * trace_se and energy[0] > 0
     stable, stable_se, ratio, ratio_se = np.full(4, np.nan)
     if determined:
-        first = mode_kernel(position_groups, vectors[:, -1], sizes, energy[0])
+        first = mode_kernel(position_folds, vectors[:, -1], sizes, energy[0])
         stable, ratio = trace / energy[0], np.sqrt(energy[0]) / largest
-        stable_se = pair_standard_error((position_kernel - stable * first) / energy[0], sizes)
-        relative = first / energy[0] - linear_kernel(per_group / variance, sizes)
+        stable_se = pair_standard_error((kernel - stable * first) / energy[0], sizes)
+        relative = first / energy[0] - linear_kernel(per_fold / variance, sizes)
         ratio_se = ratio / 2 * pair_standard_error(relative, sizes)
-    share = share_of(position_kernel, sizes, squares, length)
+    share = share_of(position_kernel, groups, squares, length)
     return PositionEffect(
         share_corrected=share.share_corrected,
         share_corrected_se=share.share_corrected_se,
@@ -94,14 +95,19 @@ def group_sizes(group: Int[np.ndarray, " context"], kernel: np.ndarray) -> Float
     return np.bincount(group, minlength=len(kernel)).astype(np.float64)
 
 
+def fold_of(groups: int, folds: int) -> Float[np.ndarray, "fold group"]:
+    """Which fold each group is dealt to, as a matrix that sums groups into folds."""
+    return (np.arange(groups) % folds == np.arange(folds)[:, None]).astype(np.float64)
+
+
 def mode_kernel(
-    position_groups: Float[np.ndarray, "group position d_model"],
+    position_folds: Float[np.ndarray, "fold position d_model"],
     mode: Float[np.ndarray, " position"],
-    sizes: Float[np.ndarray, " group"],
+    sizes: Float[np.ndarray, " fold"],
     energy: float,
-) -> Float[np.ndarray, "group group_"]:
-    """Inner products of the groups' sums along one mode, scaled so that their pair mean is the mode's energy."""
-    along = sizes[:, None] * ((mode - mode.mean()) @ position_groups.astype(np.float64))
+) -> Float[np.ndarray, "fold fold_"]:
+    """Inner products of the folds' sums along one mode, scaled so that their pair mean is the mode's energy."""
+    along = sizes[:, None] * ((mode - mode.mean()) @ position_folds.astype(np.float64))
     kernel = along @ along.T
     return kernel * (energy / pair_mean(kernel, sizes))
 
@@ -143,19 +149,18 @@ def share_of(
 
 
 def heldout_energy(
-    position_groups: Float[np.ndarray, "group position d_model"], sizes: Float[np.ndarray, " group"], modes: int
+    position_folds: Float[np.ndarray, "fold position d_model"], sizes: Float[np.ndarray, " fold"], modes: int
 ) -> Float[np.ndarray, "mode"]:
-    """Energy of each leading mode, found without some groups and measured between those groups and the others."""
+    """Energy of each leading mode, found without a fold and measured between that fold and the others."""
     contexts = sizes.sum()
     parts = [
-        np.tensordot(sizes[fold::FOLDS], position_groups[fold::FOLDS], 1) for fold in range(min(FOLDS, len(sizes)))
+        size * part for size, part in zip(sizes, position_folds - position_folds.mean(1, keepdims=True), strict=True)
     ]
-    parts = [part - part.mean(0) for part in parts]
     whole, energy = np.sum(parts, 0), np.zeros(modes)
-    for fold, part in enumerate(parts):
+    for size, part in zip(sizes, parts, strict=True):
         others = whole - part
         found = leading_modes(others @ others.T, modes).T
-        energy += np.sum((found @ part) * (found @ others), 1) / (contexts * (contexts - sizes[fold::FOLDS].sum()))
+        energy += np.sum((found @ part) * (found @ others), 1) / (contexts * (contexts - size))
     return energy
 
 
@@ -173,28 +178,28 @@ def singular_values(matrix: Float[np.ndarray, "position d_model"]) -> Float[np.n
 def largest_variance(
     covariance: Float[np.ndarray, "d_model d_model_"],
     context_basis: Float[np.ndarray, "context d_model"],
-    position_groups: Float[np.ndarray, "group position d_model"],
-    squares: Float[np.ndarray, " group"],
-    group: Int[np.ndarray, " context"],
-) -> tuple[float, Float[np.ndarray, " group"]]:
-    """The largest variance of any direction, and each group's own variance along it.
+    position_folds: Float[np.ndarray, "fold position d_model"],
+    squares: Float[np.ndarray, " fold"],
+    fold: Int[np.ndarray, " context"],
+) -> tuple[float, Float[np.ndarray, " fold"]]:
+    """The largest variance of any direction, and each fold's own variance along it.
 
-    The covariance is kept over all groups only. A group's part along the direction is exact for position and context;
-    the rest is shared out by the groups' residual sums of squares.
+    The covariance is kept over all windows only. A fold's part along the direction is exact for position and context;
+    the rest is shared out by the folds' residual sums of squares.
     """
-    length, d_model = position_groups.shape[1:]
-    sizes = np.bincount(group, minlength=len(squares)).astype(np.float64)
+    length, d_model = position_folds.shape[1:]
+    sizes = np.bincount(fold, minlength=len(squares)).astype(np.float64)
     value, vector = eigsh(covariance.astype(np.float64), k=1, v0=np.ones(d_model))
     direction, variance = vector[:, 0], float(value[0])
-    centre = position_groups.mean(1, dtype=np.float64)
-    along = position_groups @ direction.astype(position_groups.dtype) - (centre @ direction)[:, None]
+    centre = position_folds.mean(1, dtype=np.float64)
+    along = position_folds @ direction.astype(position_folds.dtype) - (centre @ direction)[:, None]
     along_position = sizes * np.sum(along**2, 1, dtype=np.float64)
-    along_context = length * np.bincount(group, (context_basis @ direction) ** 2, len(sizes))
-    energy = np.einsum("gtd,gtd->g", position_groups, position_groups, dtype=np.float64) - length * np.sum(centre**2, 1)
-    context = length * np.bincount(group, np.sum(context_basis**2, 1), len(sizes))
+    along_context = length * np.bincount(fold, (context_basis @ direction) ** 2, len(sizes))
+    energy = np.einsum("ftd,ftd->f", position_folds, position_folds, dtype=np.float64) - length * np.sum(centre**2, 1)
+    context = length * np.bincount(fold, np.sum(context_basis**2, 1), len(sizes))
     rest = squares - context - sizes * energy
-    # Groups of one window each leave nothing over but rounding.
+    # Folds of one window each leave nothing over but rounding.
     weights = rest / rest.sum() if rest.sum() > 1e-6 * squares.sum() else sizes / sizes.sum()
     left = variance * sizes.sum() * length - along_context.sum() - along_position.sum()
-    per_group = (along_context + along_position + left * weights) / (sizes * length)
-    return variance, per_group
+    per_fold = (along_context + along_position + left * weights) / (sizes * length)
+    return variance, per_fold
