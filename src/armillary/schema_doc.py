@@ -8,7 +8,7 @@ from armillary.schema import FORMAT, GROUPS, Group
 
 HEAD = f"""# The schema of a run
 
-This page is made from `src/armillary/schema.py`. Change that file, then run
+This page is made from `src/armillary/schema/`. Change its files, then run
 `python -m armillary.schema_doc > docs/schema.md`; a test compares the two.
 
 A run is a folder. Its files are netCDF4, format {FORMAT}, one per kind of work; today there is one, `states.nc`. Each

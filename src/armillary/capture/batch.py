@@ -60,8 +60,7 @@ def lengths(states: Float[Tensor, "context position d_model"]) -> Float[Tensor, 
 def lasting(*shape: int) -> Tensor:
     """Zeros in float64 in a mapping of their own: what outlives a batch must not lie between what comes and goes."""
     size = math.prod(shape)
-    own = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-    memory = mmap.mmap(-1, max(8 * size, 1), **own)
+    memory = mmap.mmap(-1, max(8 * size, 1))
     return torch.from_numpy(np.frombuffer(memory, np.float64, size).reshape(shape))
 
 
