@@ -5,11 +5,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint bench nightly clean
+.PHONY: help install demo browser test lint bench pictures nightly clean
 
 help:
 	@echo "make demo     survey a real language model and print the table"
 	@echo "make test     run the tests"
+	@echo "make browser  install Chromium for the tests, where it is missing and apt-get is there"
+	@echo "make pictures draw the pictures of the README anew"
 	@echo "make lint     ruff and mypy"
 	@echo "make bench    overhead and memory against the bare forward pass (slow)"
 	@echo "make nightly  the slow tests"
@@ -26,6 +28,13 @@ $(STAMP): pyproject.toml constraints.txt
 demo: install
 	rm -rf runs/demo
 	$(BIN)/armillary survey smollm2 --corpus python-docs --out runs/demo
+
+browser:
+	command -v chromium >/dev/null || ! command -v apt-get >/dev/null || \
+	  { sudo=$$(test "$$(id -u)" = 0 || echo sudo); $$sudo apt-get update -qq && $$sudo apt-get install -qq -y chromium; }
+
+pictures: demo
+	$(BIN)/python docs/pictures/draw.py runs/demo
 
 test: install
 	$(BIN)/python -m pytest -n 2 -m "not nightly"

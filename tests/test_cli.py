@@ -174,7 +174,7 @@ def test_a_survey_prints_its_table_and_where_it_is(surveyed):
     assert f"results: {out}  (armillary show {out}; in Python: armillary.open({str(out)!r}))" in stdout
     assert "12 windows of 16 tokens from" in stderr
     assert "GB of memory beyond the model" in stderr
-    assert sorted(path.name for path in out.iterdir()) == ["states.nc"]
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "states.nc"]
 
 
 def test_the_run_holds_what_was_asked(surveyed, model, corpus):
@@ -229,7 +229,8 @@ def test_without_out_the_folder_is_named_after_model_and_corpus(model, corpus, t
     os.symlink(model, "tiny")
     os.symlink(corpus, "texts")
     assert armillary("survey", "tiny", "--corpus", "texts", *SHORT, "--quiet")[0] == 0
-    assert [str(path.relative_to(tmp_path)) for path in tmp_path.glob("runs/*/*")] == ["runs/tiny-texts/states.nc"]
+    made = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("runs/*/*"))
+    assert made == ["runs/tiny-texts/report.html", "runs/tiny-texts/states.nc"]
 
 
 @pytest.mark.parametrize(

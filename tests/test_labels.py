@@ -17,6 +17,7 @@ from armillary.labels import AXES, axes_of, labelled, outputs_of
 from armillary.schema import GROUPS
 
 INNER = {"hole", "value", "candidate", "reflected"}
+INNER |= {"set", "unit", "centre", "labelling", "vector", "term", "occurrence", "shuffle"}
 """Axes inside a measure that no result has."""
 
 

@@ -87,13 +87,14 @@ def test_plotly_is_for_figures(path):
         root = name.split(".")[0]
         if root in ("plotly", "matplotlib", "bokeh", "altair"):
             assert root == "plotly"
-            assert parts[0] in ("figures", "report.py", "explorer"), shown(path)
+            assert parts[0] in ("figures", "reporting", "explorer"), shown(path)
 
 
 @pytest.mark.parametrize("path", FILES, ids=shown)
 def test_nothing_right_of_the_border_reaches_for_capture_or_models(path):
     parts = path.relative_to(SRC).parts
-    if parts[0] not in ("measures", "store.py", "schema", "labels.py", "results.py", "printing.py", "figures"):
+    right = ("measures", "store.py", "schema", "labels.py", "results.py", "printing.py", "figures", "reporting")
+    if parts[0] not in right:
         return
     for name, _ in imports(parsed(path)):
         assert not name.startswith(("armillary.capture", "armillary.models", "armillary.corpora")), name

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from armillary.labels import outputs_of
+from armillary.labels import axes_of, outputs_of
 from armillary.schema import GROUPS
 
 MEASURED = [name for name, group in GROUPS.items() if group.measures]
@@ -18,25 +18,49 @@ def test_measures_return_the_variables_of_their_group(name):
     assert set(returned) == set(group.variables)
 
 
+def loop_of(group):
+    """The axis that the measures of a group are run along."""
+    return "block" if any("block" in row.axes for row in group.variables.values()) else "layer"
+
+
+def axes_behind(group, name):
+    """The axes of what a parameter finds: a variable, one by its group and name, an axis by those, a group's result."""
+    for source in (GROUPS[each] for each in group.inputs):
+        if name in source.variables:
+            return source.variables[name].axes
+    for source in group.inputs:
+        variables, own = GROUPS[source].variables, name.removeprefix(f"{source}_")
+        if own != name and own in variables:
+            return variables[own].axes
+        if own != name and any(own in row.axes for row in variables.values()):
+            return (own,)
+    return group.variables[name].axes if name in group.variables else None
+
+
 @pytest.mark.parametrize("name", MEASURED)
 def test_the_axes_are_the_loop_and_what_the_measure_returns(name):
     group = GROUPS[name]
-    loop = "block" if group.inputs[0] == "attention" else "layer"
+    loop = loop_of(group)
     for measure in group.measures:
+        parameters = inspect.signature(measure).parameters.values()
+        looped = any(
+            loop in set(axes_behind(group, p.name) or ()) - set(axes_of(p.annotation) or ()) for p in parameters
+        )
         for output, axes in outputs_of(measure).items():
-            assert group.variables[output].axes == (loop, *axes), output
+            assert group.variables[output].axes == ((loop, *axes) if looped else axes), output
 
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_measures_find_their_parameters_in_the_groups_they_name(name):
     group = GROUPS[name]
-    loop = "block" if group.inputs[0] == "attention" else "layer"
+    loop = loop_of(group)
     for measure in group.measures:
         for parameter in inspect.signature(measure).parameters.values():
-            rows = [GROUPS[source].variables.get(parameter.name) for source in group.inputs]
-            found = next((row for row in rows if row is not None), None)
+            found = axes_behind(group, parameter.name)
+            if found is None and parameter.default is not inspect.Parameter.empty:
+                continue
             assert found is not None, parameter.name
-            assert set(found.axes) <= {loop, *str(parameter.annotation.dim_str).split()} if found.axes else True
+            assert set(found) <= {loop, *(axes_of(parameter.annotation) or ())}, parameter.name
 
 
 @pytest.mark.parametrize("name", GROUPS)

@@ -19,7 +19,7 @@ from armillary.schema import FORMAT, GROUPS
 
 SIZES = {axis: size for size, axis in enumerate(
     ["layer", "block", "position", "context", "group", "group_", "document", "sample", "d_model", "d_model_",
-     "component", "mode"], start=2)} | {"outlier": 0}  # fmt: skip
+     "component", "mode"], start=2)} | {"outlier": 0, "component": 3}  # fmt: skip
 HOSTILE = [
     "a\0b",
     "\ud800",
@@ -42,7 +42,9 @@ def dataset_of(name, rng):
         kinds = {"text": str, "index": np.int64, "token id": np.int32, "true or false": bool}
         values = rng.normal(size=shape).astype(np.float32)
         variables[variable] = (row.axes, values.astype(kinds.get(row.unit, np.float32)))
-    return xr.Dataset(variables)
+    whole = xr.Dataset(variables)
+    names = ["position", "context", "residual"]
+    return whole.assign_coords(component=names) if "component" in whole.dims else whole
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +135,12 @@ def test_another_format_is_refused(folder, version):
 
 def test_a_missing_variable_is_named(groups, folder):
     changed(folder, groups, "position", groups["position"].drop_vars("relative_norm"))
-    message = f"{folder / 'states.nc'} lacks /position/relative_norm: the file is incomplete, survey again"
+    message = f"{folder / 'states.nc'} lacks /position/relative_norm: the file is incomplete or older, "
+    message += f"run armillary measure {folder}"
+    with pytest.raises(StoreError, match=f"^{re.escape(message)}$"):
+        arm.open(folder)
+    changed(folder, groups, "residual", groups["residual"].drop_vars("mean"))
+    message = f"{folder / 'states.nc'} lacks /residual/mean: the file is incomplete or older, survey again"
     with pytest.raises(StoreError, match=f"^{re.escape(message)}$"):
         arm.open(folder)
 

@@ -18,10 +18,21 @@ from armillary.errors import (
 )
 
 if TYPE_CHECKING:
+    from armillary.capture.constituents import constituents
+    from armillary.capture.dissection import weight_dissection
+    from armillary.capture.naming import heads
+    from armillary.capture.prompt import continuation, prompt
+    from armillary.capture.qk_smoothness import qk_smoothness
     from armillary.capture.survey import survey
+    from armillary.comparison import compare
     from armillary.corpora import corpus, windows
+    from armillary.explorer import explore
     from armillary.models import View, load
+    from armillary.models.interventions import randomised, scaled, without_head
     from armillary.printing import table
+    from armillary.reporting import report
+    from armillary.reporting.static import figure
+    from armillary.results import measure
     from armillary.store import Run, open
 
 __all__ = [
@@ -34,12 +45,26 @@ __all__ = [
     "StoreError",
     "View",
     "__version__",
+    "compare",
+    "constituents",
+    "continuation",
     "corpus",
+    "explore",
+    "figure",
+    "heads",
     "load",
+    "measure",
     "open",
+    "prompt",
+    "qk_smoothness",
+    "randomised",
+    "report",
+    "scaled",
     "survey",
     "table",
+    "weight_dissection",
     "windows",
+    "without_head",
 ]
 
 _HOME = {
@@ -48,9 +73,23 @@ _HOME = {
     "corpus": "armillary.corpora",
     "windows": "armillary.corpora",
     "survey": "armillary.capture.survey",
+    "heads": "armillary.capture.naming",
+    "prompt": "armillary.capture.prompt",
+    "continuation": "armillary.capture.prompt",
+    "constituents": "armillary.capture.constituents",
+    "qk_smoothness": "armillary.capture.qk_smoothness",
+    "weight_dissection": "armillary.capture.dissection",
+    "scaled": "armillary.models.interventions",
+    "randomised": "armillary.models.interventions",
+    "without_head": "armillary.models.interventions",
     "Run": "armillary.store",
     "open": "armillary.store",
     "table": "armillary.printing",
+    "measure": "armillary.results",
+    "compare": "armillary.comparison",
+    "explore": "armillary.explorer",
+    "report": "armillary.reporting",
+    "figure": "armillary.reporting.static",
 }
 
 

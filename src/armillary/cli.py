@@ -26,6 +26,8 @@ Keep = StrEnum("Keep", ["drop", "keep"])
 Bos = StrEnum("Bos", ["auto", "always", "never"])
 Sites = StrEnum("Sites", ["all", "residual"])
 Covariance = StrEnum("Covariance", ["residual", "attention"])
+Mean = StrEnum("Mean", ["plain", "output"])
+Picture = StrEnum("Picture", ["svg", "pdf", "png"])
 
 
 def main() -> None:
@@ -113,6 +115,7 @@ def survey(
     sites: Annotated[Sites, typer.Option(help="Residual stream alone, or the attentions' inputs too.")] = Sites.all,
     covariance: Annotated[Covariance, typer.Option(help="Where covariances are kept.")] = Covariance.residual,
     batch: Annotated[int | None, typer.Option(help="Windows that run at once.")] = None,
+    heads: Annotated[bool, typer.Option("--heads", help="Measure what attention heads do, too.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
     device: Annotated[str | None, typer.Option(help="Where the model runs: cpu, cuda, mps.")] = None,
     dtype: Annotated[str | None, typer.Option(help="float32, bfloat16, float16, float64 or auto.")] = None,
@@ -154,7 +157,11 @@ def survey(
         sites=sites.value,
         covariance=covariance.value,
         batch=batch,
+        heads=heads,
     )
+    from armillary.reporting import report as write_report
+
+    page = write_report(run)
     if not quiet:
         from armillary.printing import printed
 
@@ -162,6 +169,7 @@ def survey(
         typer.echo(
             f"results: {run.folder}  (armillary show {run.folder}; in Python: armillary.open({str(run.folder)!r}))"
         )
+        typer.echo(f"report: {page}")
 
 
 def default_folder(model: str, corpus: str, twin: bool) -> Path:
@@ -170,23 +178,199 @@ def default_folder(model: str, corpus: str, twin: bool) -> Path:
     return Path("runs") / "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in name).strip("-.")
 
 
+TABLE = typer.Option(help="decomposition, summary, ranks, position, low-frequency or similarity.")
+
+
 @app.command()
 def show(
-    run: Annotated[Path, typer.Argument(help="The folder of a run.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folder of a run; with --table also several.")],
+    table: Annotated[str, TABLE] = "decomposition",
     json: Annotated[bool, typer.Option("--json", help="Print rows as JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print rows as CSV.")] = False,
 ) -> None:
-    """Print the first table of a run: one row per layer."""
-    from armillary.printing import printed, table
+    """Print a table of a run: by default how its layers split into position, context and the rest.
+
+    The other tables have the layout of Song and Zhong's: a row per model and text, a column per layer, then mean and
+    spread over layers. summary is their table 1, ranks tables 4 and 5, position table 6, low-frequency tables 2 and 3.
+    A run offers those it has results for; several runs become several rows.
+    """
+    from armillary import paper_tables, printing
+    from armillary.store import open as open_run
+
+    opened = [open_run(run) for run in runs]
+    if table == "decomposition" and len(opened) > 1:
+        raise RequestError(f"the table decomposition shows one run, {len(opened)} were given: choose another --table")
+    first = table == "decomposition"
+    if json or csv:
+        frame = printing.table(opened[0]) if first else paper_tables.paper_table(opened, table)
+        typer.echo(frame.reset_index().to_json(orient="records", indent=1) if json else frame.to_csv(), nl=json)
+        return
+    out = console()
+    out.print(printing.printed(opened[0]) if first else paper_tables.printed(opened, table, out.width))
+
+
+@app.command()
+def measure(run: Annotated[Path, typer.Argument(help="The folder of a run.")]) -> None:
+    """Measure a run again from what its pass kept, as after an upgrade: without the model."""
+    from armillary.results import measure as measure_again
+
+    measure_again(run)
+    typer.echo(f"measured again: {run}")
+
+
+@app.command()
+def compare(
+    one: Annotated[Path, typer.Argument(help="The folder of a run.")],
+    other: Annotated[Path, typer.Argument(help="The folder of another run.")],
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON, angles in radians.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print results and differences as CSV, without angles.")] = False,
+) -> None:
+    """Print where two runs differ by more than their errors, and how their position bases lie to each other."""
+    from armillary import comparison_tables
+    from armillary.comparison import compare as compare_runs
+    from armillary.store import open as open_run
+
+    found = compare_runs(open_run(one), open_run(other))
+    if json:
+        typer.echo(comparison_tables.as_json(found))
+    elif csv:
+        typer.echo(comparison_tables.difference_rows(found).to_csv(index=False), nl=False)
+    else:
+        console().print(comparison_tables.printed(found))
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(help="The folder of a run.")],
+    other: Annotated[Path | None, typer.Argument(help="The folder of another run, to compare the two.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file. [default: RUN/report.html]", show_default=False)] = None,
+) -> None:
+    """Write a page that shows a run, or two beside each other: one file, to be opened in any browser, offline."""
+    from armillary.reporting import report as write_report
+
+    typer.echo(f"report: {write_report(run, out, other)}")
+
+
+@app.command()
+def explore(
+    run: Annotated[Path, typer.Argument(help="The folder of a run.")],
+    port: Annotated[int | None, typer.Option(help="Its port. [default: a free one]", show_default=False)] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, open nothing.")] = False,
+) -> None:
+    """Open a page on this machine to browse a run and to ask its model; Ctrl+C ends it."""
+    from armillary.explorer import explore as serve
+
+    serve(run, port=port, browser=not no_browser)
+
+
+@app.command()
+def figure(
+    run: Annotated[Path, typer.Argument(help="The folder of a run.")],
+    name: Annotated[str | None, typer.Argument(help="Which figure; without a name, they are listed.")] = None,
+    format: Annotated[Picture, typer.Option(help="The format of the file.")] = Picture.svg,
+    out: Annotated[Path | None, typer.Option(help="The file. [default: NAME.FORMAT]", show_default=False)] = None,
+) -> None:
+    """Write one figure of a run as a file for a paper, or list those that the run has."""
+    from armillary.figures import available
+    from armillary.reporting.static import figure as write_figure
     from armillary.store import open as open_run
 
     opened = open_run(run)
-    if json:
-        typer.echo(table(opened).reset_index().to_json(orient="records", indent=1))
-    elif csv:
-        typer.echo(table(opened).to_csv(), nl=False)
+    if name is None:
+        for one in available(opened.results):
+            typer.echo(f"{one.name:22} {one.section:10} {one.finding(opened.results)}")
     else:
-        console().print(printed(opened))
+        chosen = out if out is not None and out.suffix else (out or Path(name)).with_suffix(f".{format.value}")
+        typer.echo(f"figure: {write_figure(opened, name, chosen)}")
+
+
+@app.command()
+def heads(
+    run: Annotated[Path, typer.Argument(help="The folder of a run that was surveyed with --heads.")],
+    kind: Annotated[str | None, typer.Option(help="Only heads of this name: induction, sink, ...")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print rows as JSON.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print rows as CSV.")] = False,
+    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help="Run a model's own code.")] = False,
+    allow_pickle: Annotated[bool, typer.Option("--allow-pickle", help="Read pickled weights (weights only).")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing about the passes.")] = False,
+) -> None:
+    """Print what each attention head does, by name and in numbers.
+
+    The first time, the model reads random tokens that come twice, and so does its random twin as a null.
+    """
+    from armillary import head_printing
+    from armillary.capture.naming import heads as named
+    from armillary.store import open as open_run
+
+    opened = named(open_run(run), progress=not quiet, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
+    frame = head_printing.head_table(opened, kind)
+    text = frame.reset_index().to_json(orient="records", indent=1) if json else str(frame.to_csv()) if csv else None
+    show_rows(text, head_printing.printed(opened, frame))
+
+
+@app.command()
+def prompt(
+    model: Annotated[str, MODEL],
+    text: Annotated[str | None, typer.Argument(help="The text; leave it out with --shots.")] = None,
+    layer: Annotated[int | None, typer.Option("--layer", "--block", help="One layer, token by token.")] = None,
+    head: Annotated[int | None, typer.Option(help="One head instead of the mean over heads.")] = None,
+    words: Annotated[bool, typer.Option("--words", help="Attention between words instead of tokens.")] = False,
+    mean: Annotated[Mean, typer.Option(help="Heads alike, or by what they add through W_O.")] = Mean.plain,
+    tokens: Annotated[int | None, typer.Option(help="Tokens of continuation. [default: 20, encoders 0]")] = None,
+    shots: Annotated[str | None, typer.Option(help="The built-in task with so many examples: 3,5,8.")] = None,
+    seed: Annotated[int, typer.Option(help="Fixes the examples and the random weights.")] = 0,
+    device: Annotated[str | None, typer.Option(help="Where the model runs: cpu, cuda, mps.")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float32, bfloat16, float16, float64 or auto.")] = None,
+    random_weights: Annotated[bool, typer.Option("--random-weights", help="Ask the model's random twin.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print rows as CSV.")] = False,
+) -> None:
+    """Send one text through a model: attention by layer, head, token and word, and how the model goes on."""
+    from armillary import prompts
+    from armillary.capture import prompt as reader
+    from armillary.models import load
+
+    if (text is None) == (shots is None):
+        raise RequestError("expected a text or --shots, came " + ("neither" if text is None else "both"))
+    counts = shot_counts(shots) if shots is not None else []
+    view = load(model, device=device, dtype=dtype, random_weights=seed if random_weights else None)
+    if text is None:
+        task(view, counts, tokens, seed, json=json, csv=csv)
+        return
+    maps = reader.prompt(view, text)
+    chosen: dict[str, Any] = {"head": head, "mean": mean.value, "words": words}
+    table = prompts.layers(maps, **chosen) if layer is None else prompts.tokens(maps, layer, **chosen)
+    length = tokens if tokens is not None else 20 if view.model.can_generate() else 0
+    goes_on = reader.continuation(view, text, length) if length else None
+    rows = prompts.as_json(maps, table, goes_on) if json else prompts.as_csv(table) if csv else None
+    show_rows(rows, prompts.printed(maps, table, goes_on))
+
+
+def task(view: Any, shots: list[int], tokens: int | None, seed: int, *, json: bool, csv: bool) -> None:
+    """The built-in task by examples: the answers, and where the examples' tokens look."""
+    from armillary import prompts
+    from armillary.capture.fewshot import fewshot_answers
+
+    found = fewshot_answers(view, shots, tokens=16 if tokens is None else tokens, seed=seed, progress=True)
+    frame = prompts.answers_frame(found)
+    rows = prompts.answers_json(found) if json else str(frame.to_csv(index=False)) if csv else None
+    show_rows(rows, prompts.answers(found))
+
+
+def shot_counts(text: str) -> list[int]:
+    """3,5,8 as numbers."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise RequestError(f"expected numbers of shots such as 3,5,8, came {text!r}")
+    return [int(part) for part in parts]
+
+
+def show_rows(text: str | None, table: Any) -> None:
+    """Rows as text where they were asked for, else the table."""
+    if text is None:
+        console().print(table)
+    else:
+        typer.echo(text.rstrip("\n"))
 
 
 @app.command()

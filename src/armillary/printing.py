@@ -29,11 +29,14 @@ def table(run: Run) -> pd.DataFrame:
     )
 
 
+def number(value: float, digits: int) -> str:
+    """A number; a dash where it is not determined."""
+    return "–" if np.isnan(value) else f"{value:.{digits}f}"
+
+
 def with_error(value: float, error: float, digits: int) -> str:
     """A number and its standard error; a dash where it is not determined."""
-    if np.isnan(value):
-        return "–"
-    return f"{value:.{digits}f}" + ("" if np.isnan(error) else f" ±{error:.{digits}f}")
+    return number(value, digits) + ("" if np.isnan(value) or np.isnan(error) else f" ±{error:.{digits}f}")
 
 
 def printed(run: Run) -> Table:

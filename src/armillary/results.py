@@ -1,14 +1,23 @@
 """From labelled sums to labelled results: every measure that the schema names, run on what it asks for."""
 
+from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
+from armillary import store
 from armillary.labels import labelled
+from armillary.measures import ranks, smoothness
 from armillary.schema import GROUPS
+from armillary.store import Run
 from armillary.threads import side_by_side
 
-COMPONENTS = ["position", "context", "residual"]
+COORDINATES = {
+    "component": ["position", "context", "residual"],
+    "k": list(ranks.K),
+    "order": list(range(1, smoothness.ORDERS + 1)),
+}
+"""What stands along the axes that measures bring with them."""
 
 
 def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
@@ -16,24 +25,47 @@ def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     results: dict[str, xr.Dataset] = {}
     for name, group in GROUPS.items():
         if group.measures and group.inputs[0] in groups:
-            arrays = inputs(group.inputs, {**groups, **results})
-            made = [labelled(measure, side_by_side)(arrays) for measure in group.measures]
-            results[name] = described(name, named_components(xr.merge(made, join="exact")))
+            arrays, made = inputs(group.inputs, {**groups, **results}), []
+            for measure in group.measures:
+                made.append(labelled(measure, side_by_side)(arrays))
+                arrays |= {str(field): made[-1][field] for field in made[-1].data_vars}
+            results[name] = described(name, with_coordinates(xr.merge(made, join="exact")))
     return results
 
 
+def measure(folder: str | Path) -> Run:
+    """Measure a run again from what its pass kept, as after an upgrade; needs neither the model nor torch."""
+    folder = Path(folder)
+    trees = {path: store.read(path, measured=False) for path in store.files_of(folder)}
+    held = {str(name): node.to_dataset().load() for tree in trees.values() for name, node in tree.children.items()}
+    attributes = {path: {str(key): value for key, value in tree.attrs.items()} for path, tree in trees.items()}
+    for tree in trees.values():
+        tree.close()
+    made = measured({name: held[name] for name in held if name not in GROUPS or not GROUPS[name].measures})
+    for path, tree in trees.items():
+        groups = {str(name): made.get(str(name), held[str(name)]) for name in tree.children}
+        new = {name: part for name, part in made.items() if GROUPS[name].file == path.name}
+        store.write(folder, path.name, {**groups, **new}, attributes[path])
+    return store.open(folder)
+
+
 def inputs(sources: tuple[str, ...], groups: dict[str, xr.Dataset]) -> dict[str, Any]:
-    """Every variable that a measure may ask for by name; the first group that has it gives it."""
+    """Every variable that a measure may ask for by name; the first group that has it gives it.
+
+    `residual_position` is the variable or coordinate `position` of group `residual`, whatever the other groups hold.
+    """
     found: dict[str, Any] = {}
     for source in sources:
-        for name, variable in groups[source].data_vars.items() if source in groups else ():
-            found.setdefault(str(name), variable)
+        dataset = groups.get(source, xr.Dataset())
+        for name in dataset.data_vars:
+            found.setdefault(str(name), dataset[name])
+        found |= {f"{source}_{name}": dataset[name] for name in dataset.variables}
     return found
 
 
-def named_components(dataset: xr.Dataset) -> xr.Dataset:
-    """The axis component with its names."""
-    return dataset.assign_coords(component=COMPONENTS) if "component" in dataset.dims else dataset
+def with_coordinates(dataset: xr.Dataset) -> xr.Dataset:
+    """Axes that measures bring with them get their names or numbers."""
+    return dataset.assign_coords({axis: names for axis, names in COORDINATES.items() if axis in dataset.dims})
 
 
 def described(group: str, dataset: xr.Dataset) -> xr.Dataset:

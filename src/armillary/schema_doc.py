@@ -11,8 +11,9 @@ HEAD = f"""# The schema of a run
 This page is made from `src/armillary/schema/`. Change its files, then run
 `python -m armillary.schema_doc > docs/schema.md`; a test compares the two.
 
-A run is a folder. Its files are netCDF4, format {FORMAT}, one per kind of work; today there is one, `states.nc`. Each
-file holds groups, and carries its provenance (model, text, settings, versions, command) as attributes of its root.
+A run is a folder. Its files are netCDF4, format {FORMAT}, one per kind of work: `states.nc` from every survey,
+`heads.nc` from a survey with `--heads`, `names.nc` from `armillary heads`. Each file holds
+groups, and carries its provenance (model, text, settings, versions, command) as attributes of its root.
 `armillary.open(folder).results` is a `DataTree` of all groups. Every variable carries its unit and its meaning as the
 attributes `units` and `long_name`. A file that lacks a variable, or has it with other axes, is refused on opening.
 

@@ -31,6 +31,7 @@ class Settings:
     sites: str = "all"
     covariance: str = "residual"
     batch: int | None = None
+    heads: bool = False
 
     @classmethod
     def of(cls, **given: Any) -> "Settings":

@@ -5,13 +5,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
 from armillary.errors import StoreError
 from armillary.schema import FORMAT, GROUPS
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 STATES = "states.nc"
 
@@ -28,13 +31,21 @@ class Run:
         """Model, text, settings, versions and command."""
         return {str(name): value for name, value in self.results.attrs.items()}
 
+    def plot(self, name: str, theme: str = "light") -> "go.Figure":
+        """One figure by name, "position-share", with its finding as title; a wrong name lists those of this run."""
+        from armillary.figures import plot  # plotly is loaded when a figure is asked for
+
+        return plot(self.results, name, theme)
+
     def __repr__(self) -> str:
         about = self.provenance
         where = f" in {self.folder}" if self.folder else ""
         return f"Run({about.get('model')} on {about.get('corpus')}, groups {', '.join(self.results.children)}{where})"
 
     def _repr_html_(self) -> str:
-        return self.results._repr_html_()
+        from armillary.reporting.notebook import summary
+
+        return summary(self)
 
 
 def write(folder: Path, file: str, groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> Path:
@@ -52,6 +63,13 @@ def write(folder: Path, file: str, groups: Mapping[str, xr.Dataset], provenance:
         with suppress(OSError):
             temporary.unlink()
     return path
+
+
+def write_files(folder: Path, groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> None:
+    """Write every group into the file that the schema names for it; the states last: they say that a run is whole."""
+    files = sorted({GROUPS[name].file for name in groups}, key=lambda file: (file == STATES, file))
+    for file in files:
+        write(folder, file, {name: part for name, part in groups.items() if GROUPS[name].file == file}, provenance)
 
 
 def reserve(path: Path, size: int) -> None:
@@ -80,22 +98,27 @@ def plain(value: Any) -> Any:
 def open(folder: str | Path) -> Run:
     """Open a run; large arrays are read when they are looked at."""
     folder = Path(folder)
-    files = sorted({group.file for group in GROUPS.values()})
-    found = [folder / file for file in files if (folder / file).exists()]
-    if not found:
-        unfinished = (folder / "checkpoint").exists()
-        raise StoreError(
-            f"{folder} holds no results (expected {' or '.join(files)}): "
-            + ("its survey was interrupted, run the same command with --resume" if unfinished else "run a survey first")
-        )
-    trees = [read(path) for path in found]
+    trees = [read(path) for path in files_of(folder)]
     groups = {name: node.to_dataset() for tree in trees for name, node in tree.children.items()}
     attributes = {str(key): value for tree in reversed(trees) for key, value in tree.attrs.items()}
     return Run(tree_of(groups, attributes), folder)
 
 
-def read(path: Path) -> xr.DataTree:
-    """One file, checked against the schema."""
+def files_of(folder: Path) -> list[Path]:
+    """The files of results in a folder; refuses one that holds none."""
+    files = sorted({group.file for group in GROUPS.values()})
+    found = [folder / file for file in files if (folder / file).exists()]
+    if folder / STATES not in found:
+        unfinished = (folder / "checkpoint").exists()
+        raise StoreError(
+            f"{folder} holds no results (expected {STATES}): "
+            + ("its survey was interrupted, run the same command with --resume" if unfinished else "run a survey first")
+        )
+    return found
+
+
+def read(path: Path, *, measured: bool = True) -> xr.DataTree:
+    """One file, checked against the schema; without `measured` what measures gave may be lacking."""
     try:
         tree = xr.open_datatree(path, engine="h5netcdf", phony_dims="sort")
     except (OSError, ValueError, RuntimeError, KeyError) as error:
@@ -108,7 +131,7 @@ def read(path: Path) -> xr.DataTree:
             f"{path} has format {version}, expected {FORMAT}: survey again, or open it with the version that made it"
         )
     for name, node in tree.children.items():
-        if name in GROUPS:
+        if name in GROUPS and (measured or not GROUPS[name].measures):
             check(path, name, node.to_dataset())
     return tree
 
@@ -119,7 +142,8 @@ def check(path: Path, name: str, dataset: xr.Dataset) -> None:
         if variable not in dataset:
             if row.optional:
                 continue
-            raise StoreError(f"{path} lacks /{name}/{variable}: the file is incomplete, survey again")
+            cure = f"run armillary measure {path.parent}" if GROUPS[name].measures else "survey again"
+            raise StoreError(f"{path} lacks /{name}/{variable}: the file is incomplete or older, {cure}")
         if dataset[variable].dims != row.axes:
             raise StoreError(
                 f"{path}: /{name}/{variable} has axes {dataset[variable].dims}, expected {row.axes}: survey again"

@@ -1,34 +1,36 @@
+"""TwoNN against scipy's distances, flat sheets and independent ratios; its null against clouds that are Gaussian."""
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from armillary.measures.dimension import dimension_twonn
-from armillary.measures.layers import sample_gram
+from armillary.measures.dimension import dimension, gaussianised, squared_distances, twonn
 
 
-def twonn(states, **options):
-    return dimension_twonn(sample_gram(states[None])[0], **options)
+def of(states, massive=None, holes=0):
+    return dimension(states, np.zeros(len(states), dtype=bool) if massive is None else massive, holes)
 
 
-def sheet(rng, count, dimension, width):
+def sheet(rng, count, dimensions, width):
     """Uniform points of a flat cube, turned into `width` dimensions."""
-    return rng.uniform(size=(count, dimension)) @ np.linalg.qr(rng.standard_normal((width, dimension)))[0].T
+    return rng.uniform(size=(count, dimensions)) @ np.linalg.qr(rng.standard_normal((width, dimensions)))[0].T
 
 
-def test_the_estimate_is_the_censored_likelihood_of_the_ratios_of_scipys_distances():
-    states = np.random.default_rng(0).standard_normal((60, 5)) + 3
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_estimate_is_the_censored_likelihood_of_the_ratios_of_scipys_distances(dtype):
+    states = (np.random.default_rng(0).standard_normal((60, 5)) + 3).astype(dtype)
     distances = np.sort(cdist(states, states), axis=1)
     logs = np.sort(np.log(distances[:, 2] / distances[:, 1]))
     expected = 53 / (logs[:54].sum() + 6 * logs[53])
-    result = twonn(states)
-    assert result.dimension_twonn == pytest.approx(expected)
-    assert result.dimension_twonn_se == pytest.approx(expected / np.sqrt(52))
+    result = of(states)
+    assert result.dimension_twonn == pytest.approx(expected, rel=1e-4 if dtype is np.float32 else 1e-9)
+    assert result.dimension_twonn_se == pytest.approx(result.dimension_twonn / np.sqrt(52))
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 5])
-def test_a_flat_sheet_in_many_dimensions_has_its_own_dimension(dimension):
-    result = twonn(sheet(np.random.default_rng(dimension), 2000, dimension, 40))
-    assert result.dimension_twonn == pytest.approx(dimension, rel=0.12)
+@pytest.mark.parametrize("dimensions", [1, 2, 5])
+def test_a_flat_sheet_in_many_dimensions_has_its_own_dimension(dimensions):
+    result = of(sheet(np.random.default_rng(dimensions), 2000, dimensions, 40))
+    assert result.dimension_twonn == pytest.approx(dimensions, rel=0.12)
 
 
 def test_it_is_unbiased_with_the_stated_error_where_the_ratios_are_independent():
@@ -36,35 +38,64 @@ def test_it_is_unbiased_with_the_stated_error_where_the_ratios_are_independent()
     results = []
     for _ in range(400):
         squares = np.full((40, 40), 1e6)
-        np.fill_diagonal(squares, 0)
         rows = np.arange(40)
         squares[rows, rows - 1] = 1
         squares[rows, rows - 2] = rng.uniform(size=40) ** (-2 / 3)  # P(ratio > x) = x⁻³
-        results.append(dimension_twonn(-squares / 2))
+        results.append(twonn(squares))
     dimensions, errors = np.array(results).T
     assert dimensions.mean() == pytest.approx(3, abs=4 * dimensions.std() / 20)
     assert dimensions.std() == pytest.approx(errors.mean(), rel=0.15)
 
 
 def test_in_twenty_dimensions_512_points_read_too_low():
-    assert 13 < twonn(np.random.default_rng(4).uniform(size=(512, 20))).dimension_twonn < 18
+    assert 13 < of(np.random.default_rng(4).uniform(size=(512, 20))).dimension_twonn < 18
 
 
 def test_scale_rotation_and_shift_do_not_change_the_dimension():
     rng = np.random.default_rng(2)
     states = rng.standard_normal((100, 6))
     moved = 1e3 * states @ np.linalg.qr(rng.standard_normal((6, 6)))[0] + 50
-    assert twonn(moved).dimension_twonn == pytest.approx(twonn(states).dimension_twonn)
+    np.testing.assert_allclose(of(moved), of(states), rtol=1e-6)
 
 
-def test_repeated_states_count_once():
-    states = np.random.default_rng(3).standard_normal((80, 4))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_repeated_states_count_once(dtype):
+    states = np.random.default_rng(3).standard_normal((80, 4)).astype(dtype)
     repeated = np.concatenate([states, states[:30], states[:10]])
-    grams = sample_gram(np.stack([repeated - states.mean(axis=0)]))[0]
-    assert dimension_twonn(grams).dimension_twonn == pytest.approx(twonn(states).dimension_twonn)
+    np.testing.assert_allclose(of(repeated), of(states), rtol=1e-3 if dtype is np.float32 else 1e-9)
+
+
+def test_massive_tokens_stay_out_where_the_run_left_them_out():
+    states = np.random.default_rng(5).standard_normal((50, 4))
+    massive = np.arange(50) % 7 == 0
+    assert of(states, massive, holes=9) == of(states[~massive])
+    assert of(states, massive, holes=0) == of(states)
 
 
 def test_too_few_different_states_or_a_lattice_have_no_dimension():
-    assert np.isnan(twonn(np.ones((20, 3))).dimension_twonn)
-    assert np.isnan(twonn(np.eye(4)).dimension_twonn)
-    assert np.isnan(dimension_twonn(np.eye(20)).dimension_twonn)
+    assert np.isnan(of(np.ones((20, 3)))).all()
+    assert np.isnan(of(np.eye(4))).all()
+    assert np.isnan(twonn(squared_distances(np.eye(20))).dimension)
+
+
+def test_the_null_keeps_number_mean_and_covariance_of_the_points():
+    states = np.random.default_rng(6).exponential(size=(40, 6))
+    gram = states @ states.T
+    turned = gaussianised(gram)
+    assert turned.sum() == pytest.approx(gram.sum())  # the squared length of the sum of all points
+    centring = np.eye(40) - 1 / 40
+    found, expected = (np.linalg.eigvalsh(centring @ table @ centring)[-6:] for table in (turned, gram))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert np.abs(turned - gram).max() > 1
+
+
+def test_gaussian_clouds_have_the_dimension_of_their_null_and_curved_ones_a_lower_one():
+    rng = np.random.default_rng(7)
+    deviations = np.exp(-np.arange(30) / 6)
+    results = np.array([of(rng.standard_normal((150, 30)) * deviations) for _ in range(60)])
+    difference = results[:, 0] - results[:, 2]
+    assert abs(difference.mean()) < 4 * difference.std() / np.sqrt(60)
+    angle = rng.uniform(0, 2 * np.pi, size=(400, 1))
+    curve = of(np.cos(angle * np.arange(1, 9)) @ rng.standard_normal((8, 30)))
+    assert curve.dimension_twonn == pytest.approx(1, abs=0.2)
+    assert curve.dimension_twonn_null > 3

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from armillary.measures.layers import cka, layer_cosine, sample_gram
+from armillary.measures.layers import TOKENS, cka, layer_cosine, layer_likeness, sample_gram
 
 
 def centring(count):
@@ -77,3 +77,24 @@ def test_layer_cosine_is_the_mean_over_tokens_of_their_cosines(states):
     ]
     np.testing.assert_allclose(layer_cosine(states), expected, atol=1e-14)
     np.testing.assert_allclose(layer_cosine(states.astype(np.float32)), expected, atol=1e-6)
+
+
+def test_likeness_is_that_of_at_most_256_tokens_evenly_spread_without_massive_ones():
+    rng = np.random.default_rng(4)
+    states = rng.standard_normal((2, 700, 3))
+    massive = rng.random(700) < 0.1
+    calm = states[:, ~massive]
+    assert 2 * TOKENS < calm.shape[1] <= 3 * TOKENS
+    chosen = calm[:, ::3]
+    result = layer_likeness(states, massive, 70)
+    np.testing.assert_allclose(result.layer_cosine, layer_cosine(chosen))
+    np.testing.assert_allclose(result.cka, cka(sample_gram(chosen)).cka)
+    few = layer_likeness(states[:, :200], massive[:200], 0)
+    np.testing.assert_allclose(few.cka_debiased, cka(sample_gram(states[:, :200])).cka_debiased)
+
+
+def test_a_zero_state_has_no_cosine_with_other_layers():
+    states = np.ones((2, 3, 4))
+    states[1, 0] = 0
+    assert np.isnan(layer_cosine(states)[1]).all()
+    assert layer_cosine(states)[0, 0] == pytest.approx(1)

@@ -7,13 +7,16 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import jn_zeros
 
 from armillary.measures.smoothness import (
+    basis_share,
     cosines,
     cosines_published,
     finite_difference,
     gram,
     low_frequency_share,
+    low_frequency_share_sinusoidal,
     sinusoidal_encoding,
     sinusoidal_encoding_published,
+    smoothness,
     spectrum_2d,
     theorem1_bound_corrected,
     theorem1_bound_published,
@@ -173,3 +176,38 @@ def test_vaswanis_encoding_has_constant_norm_and_a_gram_of_lags_and_the_printed_
     products, printed_products = right @ right.T, printed @ printed.T
     assert max(np.ptp(np.diagonal(products, lag)) for lag in range(60)) < 1e-12
     assert max(np.ptp(np.diagonal(printed_products, lag)) for lag in range(60)) > 0.5
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(3, 40))
+def test_shares_from_the_vectors_are_those_from_their_gram_matrix(seed, positions):
+    basis = np.random.default_rng(seed).normal(size=(positions, 15))
+    assert np.allclose(basis_share(basis), low_frequency_share(gram(basis)), rtol=1e-9)
+
+
+def test_everything_about_smoothness_is_that_of_its_parts():
+    rng = np.random.default_rng(8)
+    folds = rng.normal(size=(4, 30, 12)).cumsum(1)
+    folds -= folds.mean(1, keepdims=True)
+    group = np.repeat(np.arange(4), 3)
+    basis, null = folds.mean(0), rng.normal(size=(30, 12))
+    got = smoothness(basis, null, folds, group)
+    own = gram(basis)
+    assert np.allclose(got.gram, own, atol=1e-6)
+    assert np.allclose(got.low_frequency_share, low_frequency_share(own))
+    assert np.allclose(got.low_frequency_share_null, low_frequency_share(gram(null)))
+    without = [low_frequency_share(gram(np.delete(folds, f, 0).mean(0))) for f in range(4)]
+    assert np.allclose(got.low_frequency_share_low, np.min(without, 0))
+    assert np.allclose(got.low_frequency_share_high, np.max(without, 0))
+    for order in range(1, 5):
+        assert got.difference_max[order - 1] == pytest.approx(np.abs(finite_difference(own, order)).max())
+        assert got.theorem1_bound[order - 1] == pytest.approx(theorem1_bound_corrected(own, 10, order))
+        assert got.theorem1_bound_published[order - 1] == pytest.approx(theorem1_bound_published(own, 10, order))
+    assert got.theorem1_residual == pytest.approx(theorem1_residual(own, 10).projected)
+    assert got.theorem1_residual_published == pytest.approx(theorem1_residual(own, 10, "published").least)
+
+
+def test_the_row_of_the_sinusoidal_encoding_is_its_own():
+    encoding = sinusoidal_encoding(40, 16)
+    expected = low_frequency_share(gram(encoding - encoding.mean(0)))
+    assert np.allclose(low_frequency_share_sinusoidal(np.zeros((3, 40, 16))), expected)

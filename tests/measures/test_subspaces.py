@@ -3,7 +3,7 @@ import pytest
 from scipy.linalg import subspace_angles
 from scipy.stats import beta, kstest
 
-from armillary.measures.subspaces import leading_modes, principal_angles, principal_angles_null
+from armillary.measures.subspaces import leading_directions, principal_angles, principal_angles_null
 
 
 def frame(rng, k, d_model):
@@ -34,15 +34,15 @@ def test_the_same_span_has_angles_0_and_orthogonal_spans_right_angles():
     np.testing.assert_allclose(principal_angles(both[:4], both[4:]), np.pi / 2, atol=1e-14)
 
 
-def test_leading_modes_span_the_strongest_directions_of_a_planted_basis():
+def test_leading_directions_span_the_strongest_directions_of_a_planted_basis():
     rng = np.random.default_rng(1)
     modes = frame(rng, 3, 40)
     basis = rng.standard_normal((25, 3)) @ modes * 100 + rng.standard_normal((25, 40)) * 1e-6
-    found = leading_modes(basis.astype(np.float32), 3)
+    found = leading_directions(basis.astype(np.float32), 3)
     np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-12)
     assert principal_angles(found, modes).max() < 1e-5
     with pytest.raises(ValueError, match="25 modes, not k = 26"):
-        leading_modes(basis, 26)
+        leading_directions(basis, 26)
 
 
 def test_the_null_is_that_of_random_subspaces():

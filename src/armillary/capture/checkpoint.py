@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from armillary.capture.contexts import Contexts
+from armillary.capture.heads import Heads
 from armillary.capture.moments import Scatter, Spread
 from armillary.capture.norms import Norms
 from armillary.capture.outliers import Outliers
@@ -146,7 +147,7 @@ def rebuilt(structure: Any, tensors: dict[str, Tensor]) -> Any:
 
 RECORDS: dict[str, type] = {
     record.__name__: record
-    for record in (State, Stream, Positions, Turned, Contexts, Spread, Scatter, Norms, First, Outliers, Sample)
+    for record in (State, Stream, Positions, Turned, Contexts, Spread, Scatter, Norms, First, Outliers, Sample, Heads)
 }
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -10,10 +11,12 @@ from torch import Tensor
 
 from armillary.capture.batch import Batch, blanked, lengths
 from armillary.capture.checkpoint import Checkpoint
+from armillary.capture.heads import Heads
 from armillary.capture.hooks import Reading, reading
 from armillary.capture.memory import give_back
 from armillary.capture.outliers import massive, medians, outliers
 from armillary.capture.plan import Plan
+from armillary.capture.reading_attention import HeadReading, reading_heads
 from armillary.capture.sample import Sample
 from armillary.capture.state import State, Stream
 from armillary.errors import NonFiniteError
@@ -33,6 +36,7 @@ class Captured:
     contexts: range
     residual: tuple[Float[Tensor, "context position d_model"], ...]
     attention: tuple[Float[Tensor, "context position d_model"], ...]
+    heads: Heads | None = None
 
 
 @torch.inference_mode()
@@ -62,10 +66,11 @@ def shard_state(
     """The state of one shard. Without a rule its first windows give the medians, and wait for them."""
     total: State | None = None
     waiting: list[Captured] = []
-    with reading(view, attention=plan.sites == "all") as read:
+    asked = reading_heads(view, skipped=plan.skipped, drop=plan.outliers == "drop") if plan.heads else nullcontext()
+    with reading(view, attention=plan.sites == "all") as read, asked as heads:
         for rows in plan.batches(shard):
             # No name may hold a batch's states while the next one runs: they are as large as the sums.
-            waiting.append(captured_batch(view, plan, rows, read))
+            waiting.append(captured_batch(view, plan, rows, read, heads))
             if rule is None:
                 if sum(len(held.contexts) for held in waiting) < plan.pilot:
                     continue
@@ -78,14 +83,18 @@ def shard_state(
     return total.packed(), rule
 
 
-def captured_batch(view: View, plan: Plan, rows: range, read: Reading) -> Captured:
+def captured_batch(view: View, plan: Plan, rows: range, read: Reading, heads: HeadReading | None = None) -> Captured:
     """The states of one batch. Attention inputs that are the residual stream itself are not read twice."""
     tokens = torch.from_numpy(plan.tokens[rows.start : rows.stop]).to(view.device)
+    if heads is not None:
+        heads.ranked = tuple(row for row, context in enumerate(rows) if context in plan.ranked)
     view.backbone(input_ids=tokens, use_cache=False)
     residual, attention = read.take(view.n_blocks)
     if all(mine.data_ptr() == theirs.data_ptr() for mine, theirs in zip(attention, residual, strict=False)):
         attention = []
-    return Captured(rows, tuple(map(on_host, residual)), tuple(map(on_host, attention)))
+    groups = tuple(int(group) for group in plan.groups[rows.start : rows.stop])
+    seen = heads.take(view.n_blocks, groups) if heads is not None else None
+    return Captured(rows, tuple(map(on_host, residual)), tuple(map(on_host, attention)), seen)
 
 
 def on_host(states: Tensor) -> Tensor:
@@ -140,6 +149,7 @@ def extended(total: State | None, captured: Captured, plan: Plan, rule: Float[Te
         else None,
         outliers=total.outliers.merge(found) if total else found,
         sample=total.sample.merge(drawn) if total else drawn,
+        heads=total.heads.merge(captured.heads) if total and total.heads and captured.heads else captured.heads,
     )
 
 

@@ -6,17 +6,22 @@ from dataclasses import dataclass
 
 import psutil
 
+from armillary.capture.pattern_sums import BINS
 from armillary.capture.plan import SAMPLE, Plan
 from armillary.errors import RequestError
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What memory depends on: the number of layers, the width, and at how many attentions states are read apart."""
+    """What memory depends on: the number of layers, the width, at how many attentions states are read apart, heads.
+
+    `heads` is the number of heads whose maps are read, in all blocks together; 0 where none are.
+    """
 
     layers: int
     d_model: int
     attentions: int
+    heads: int = 0
 
 
 def estimate(plan: Plan, shape: Shape) -> int:
@@ -32,7 +37,9 @@ def estimate(plan: Plan, shape: Shape) -> int:
     batch = 4 * (sites + shape.layers) * plan.batch * length * width
     sample = 4 * SAMPLE * width * shape.layers
     # A shard's matrices, null and a group that it shares stand beside the total's until they merge.
-    return sums + 2 * matrices + 3 * table * sites + rows + batch + sample
+    # Each head's statistics, by group and for the windows of a batch; the map by bins is nearly all of them.
+    heads = 8 * (BINS**2 + 3 * BINS) * shape.heads * (2 * groups + 2 * plan.batch)
+    return sums + 2 * matrices + 3 * table * sites + rows + batch + sample + heads
 
 
 def give_back() -> None:

@@ -74,18 +74,23 @@ class Scatter:
         kept, centres, offsets, into = batch.kept.numpy(), means.numpy(), step.numpy(), self.matrix.numpy()
         left_out = None if kept.all() else ~kept.ravel()
 
-        def add(site: int) -> None:
-            # The centre is rounded to the states' precision; what that leaves is the square of a rounding error.
-            states = batch.states[site].numpy()
-            rows = np.empty((kept.size + 1, states.shape[-1]), states.dtype)
-            np.subtract(states, centres[site].astype(states.dtype), out=rows[:-1].reshape(states.shape))
-            if left_out is not None:
-                rows[:-1][left_out] = 0
-            # The step between the two means joins the product as one more row.
-            rows[-1] = np.sqrt(self.count * count / total) * offsets[site]
-            into[site] += rows.T @ rows
+        threads = torch.get_num_threads()
 
-        side_by_side(add, range(len(into)), torch.get_num_threads())
+        def add(first: int) -> None:
+            # One room for all sites of a thread: memory that comes and goes costs more than the sums.
+            rows = np.empty((kept.size + 1, into.shape[-1]), batch.states[0].numpy().dtype)
+            product = np.empty(into.shape[1:], rows.dtype)
+            for site in range(first, len(into), threads):
+                states = batch.states[site].numpy()
+                # The centre is rounded to the states' precision; what that leaves is the square of a rounding error.
+                np.subtract(states, centres[site].astype(rows.dtype), out=rows[:-1].reshape(states.shape))
+                if left_out is not None:
+                    rows[:-1][left_out] = 0
+                # The step between the two means joins the product as one more row.
+                rows[-1] = np.sqrt(self.count * count / total) * offsets[site]
+                into[site] += np.matmul(rows.T, rows, out=product)
+
+        side_by_side(add, range(threads), threads)
         return Scatter(self.count + count, self.mean + step * (count / total), self.matrix)
 
     def merge(self, other: "Scatter") -> "Scatter":

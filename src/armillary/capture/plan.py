@@ -12,6 +12,7 @@ SHARD_TOKENS = 4096
 BATCH_TOKENS = 1024
 PILOT_TOKENS = 1024
 SAMPLE = 512
+RANKED = 8
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Plan:
     scatter: str
     sites: str
     batch: int
+    heads: bool = False
 
     @property
     def skipped(self) -> int:
@@ -76,6 +78,16 @@ class Plan:
         )
         return frozenset((int(i) // kept, int(i) % kept + self.skipped) for i in drawn)
 
+    @cached_property
+    def ranked(self) -> frozenset[int]:
+        """The windows whose attention maps are taken apart into singular values: evenly spread, so over groups too.
+
+        One in eight, for spectra are costly, but two at least, and no more than `RANKED`.
+        """
+        contexts = len(self.tokens)
+        count = min(RANKED, contexts, max(2, contexts // 8))
+        return frozenset(np.linspace(0, contexts - 1, count).round().astype(int).tolist())
+
     def batches(self, shard: range) -> tuple[range, ...]:
         """A shard in batches."""
         return tuple(range(a, min(a + self.batch, shard.stop)) for a in range(shard.start, shard.stop, self.batch))
@@ -87,6 +99,8 @@ class Plan:
             digest.update(np.ascontiguousarray(part, np.int64).tobytes())
         settings = (self.tokens.shape, self.seed, self.first, self.outliers, self.scatter, self.sites, self.batch)
         digest.update(repr((*settings, SHARD_TOKENS, PILOT_TOKENS, SAMPLE)).encode())
+        if self.heads:
+            digest.update(b"heads")
         return digest.hexdigest()
 
 

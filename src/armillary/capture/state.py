@@ -9,6 +9,7 @@ from torch import Tensor
 
 from armillary.capture.batch import Batch
 from armillary.capture.contexts import Contexts
+from armillary.capture.heads import Heads
 from armillary.capture.moments import Scatter, Spread
 from armillary.capture.norms import Norms
 from armillary.capture.outliers import Outliers
@@ -97,12 +98,16 @@ class Stream:
 
 @dataclass(frozen=True)
 class State:
-    """Everything that a pass remembers. `attention` is missing where it was not asked for or is the residual stream."""
+    """Everything that a pass remembers. `attention` is missing where it was not asked for or is the residual stream.
+
+    `heads` is missing where it was not asked for.
+    """
 
     residual: Stream
     attention: Stream | None
     outliers: Outliers
     sample: Sample
+    heads: Heads | None = None
 
     def packed(self) -> "State":
         """The same state, its windows in one chunk: what a shard hands on."""
@@ -116,6 +121,7 @@ class State:
             attention=self.attention.absorbed(other.attention) if self.attention and other.attention else None,
             outliers=self.outliers.merge(other.outliers),
             sample=self.sample.merge(other.sample),
+            heads=self.heads.merge(other.heads) if self.heads and other.heads else None,
         )
 
     def merge(self, other: "State") -> "State":

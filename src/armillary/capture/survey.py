@@ -12,6 +12,7 @@ import xarray as xr
 from armillary import results, store
 from armillary.capture.checkpoint import Checkpoint
 from armillary.capture.engines import local
+from armillary.capture.head_tables import head_dataset
 from armillary.capture.memory import Shape, estimate, refuse_if_too_large
 from armillary.capture.outliers import TIMES
 from armillary.capture.plan import PILOT_TOKENS, Plan, batch_size
@@ -41,6 +42,8 @@ def survey(
     written to that folder, checkpointed after each shard, and can be resumed; without, it stays in memory.
     """
     chosen = Settings.of(**settings)
+    if chosen.heads:
+        view.known_family("heads")
     drawn, rule = ordered(draw(view, source, chosen))
     plan = plan_of(drawn, rule.index, chosen)
     needed = estimate(plan, shape_of(view, plan))
@@ -55,6 +58,8 @@ def survey(
     with progress_bar(f"{view.name} on {drawn.provenance['corpus']}", *plan.tokens.shape, show=progress) as report:
         state, medians = local(view, plan, report, checkpoint)
     captured = captured_groups(state, plan, medians, attention=chosen.sites == "all" and view.attentions is not None)
+    if state.heads is not None:
+        captured["head_groups"] = head_dataset(state.heads, plan.tokens.shape[1])
     del state
     everything = finish(captured, drawn, plan, view.tokenizer)
     about = {
@@ -71,7 +76,7 @@ def survey(
     }
     if folder is None:
         return Run(store.tree_of(everything, {**about, "armillary_format": store.FORMAT}))
-    store.write(folder, STATES, everything, about)
+    store.write_files(folder, everything, about)
     if checkpoint is not None:
         checkpoint.remove()
     return store.open(folder)
@@ -127,13 +132,15 @@ def plan_of(drawn: Windows, index: np.ndarray, chosen: Settings) -> Plan:
         scatter=chosen.covariance,
         sites=chosen.sites,
         batch=batch_size(drawn.tokens.shape[1], chosen.batch),
+        heads=chosen.heads,
     )
 
 
 def shape_of(view: View, plan: Plan) -> Shape:
     """What the pass will hold: in a post-norm model the attentions receive the residual stream itself."""
     apart = plan.sites == "all" and view.attentions is not None and view.norm_place != "post"
-    return Shape(view.n_blocks + 1, view.d_model, view.n_blocks if apart else 0)
+    heads = view.n_blocks * view.n_heads if plan.heads else 0
+    return Shape(view.n_blocks + 1, view.d_model, view.n_blocks if apart else 0, heads)
 
 
 def identity(view: View) -> str:

@@ -116,10 +116,10 @@ def kernels(sums: dict[int, torch.Tensor]) -> Float[np.ndarray, "site group grou
     """Inner products of the groups' position sums, each group's mean over positions taken off."""
     groups = [sums[group] for group in sorted(sums)]
     out = torch.empty(len(groups[0]), len(groups), len(groups), dtype=torch.float64)
+    stacked = torch.empty(len(groups), *groups[0].shape[1:], dtype=torch.float64)  # one room for all sites
     for site, kernel in enumerate(out):
-        stacked = torch.stack([group[site] for group in groups])
-        means = stacked.mean(1)
-        flat = stacked.flatten(1)
+        torch.stack([group[site] for group in groups], out=stacked)
+        means, flat = stacked.mean(1), stacked.flatten(1)
         torch.mm(flat, flat.T, out=kernel)
         kernel.addmm_(means, means.T, alpha=-stacked.shape[1])
     return out.numpy()

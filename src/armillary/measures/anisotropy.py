@@ -3,34 +3,75 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
-from armillary.measures.similarity import unit_vectors
+from armillary.measures.kept_tokens import counted, counted_states
+from armillary.measures.leave_out import error_over_groups, leave_out
+from armillary.measures.similarity import ratio, unit_vectors
+
+LARGEST = 8  # dimensions that are named
+TIMES = 5.0  # the average variance, above which a dimension is an outlier
 
 
 class Anisotropy(NamedTuple):
-    """Mean cosine of two different states, as they are and with their mean taken off."""
+    """Mean cosine of two different states, as they are and with their mean taken off, with errors over documents."""
 
     anisotropy: float
+    anisotropy_se: float
     anisotropy_centred: float
+    anisotropy_centred_se: float
 
 
 class OutlierDimensions(NamedTuple):
-    """Each dimension's share of all variance, which dimensions are outliers, and their common share."""
+    """How many dimensions are outliers, their common share of the variance, and the largest ones with their shares."""
 
-    variance_share: Float[np.ndarray, "d_model"]
-    outlier: Bool[np.ndarray, "d_model"]
-    outlier_share: float
+    outlier_dimension_count: int
+    outlier_dimension_share: float
+    dimension_index: Int[np.ndarray, "mode"]
+    dimension_share: Float[np.ndarray, "mode"]
 
 
-def anisotropy(states: Float[np.ndarray, "sample d_model"]) -> Anisotropy:
-    """Mean cosine over pairs of different states, −1/(n−1) to 1: Ethayarajh (2019), before and after centring.
+def anisotropy(
+    states: Float[np.ndarray, "sample d_model"],
+    context: Int[np.ndarray, "sample"],
+    group: Int[np.ndarray, "context"],
+    massive: Bool[np.ndarray, "sample"],
+    holes: int,
+) -> Anisotropy:
+    """Mean cosine over pairs of different sampled states, −1/(n−1) to 1: Ethayarajh (2019), before and after centring.
 
-    Of n states; from the length of their summed directions, (‖Σ u‖² − n)/(n(n − 1)), without a table of pairs. Centred
-    states have a mean cosine near −1/(n − 1), not 0. NaN for fewer than two states, or where a state is zero.
+    Centred states have a mean cosine near −1/(n − 1), not 0. Errors: jackknife over the groups of the tokens' windows,
+    the centred one centred anew without each group. NaN for fewer than two states, or where a state is zero.
     """
-    centred = states - states.mean(axis=0, dtype=np.float64)
-    return Anisotropy(float(anisotropy_share(states).sum()), float(anisotropy_share(centred).sum()))
+    sample = counted_states(states, massive, holes)
+    kept, sizes = leave_out(group[context[counted(massive, holes)]])
+    if len(sample) < 2:
+        return Anisotropy(*[float("nan")] * 4)
+    centred = sample - sample.mean(axis=0)
+    centres = (kept.astype(sample.dtype) @ centred) / np.maximum(kept.sum(axis=1, dtype=sample.dtype), 1)[:, None]
+    plain = mean_cosines(sample, kept, 0 * centres[:1])
+    moved = mean_cosines(centred, kept, centres)
+    return Anisotropy(
+        float(plain[0]), error_over_groups(plain, sizes), float(moved[0]), error_over_groups(moved, sizes)
+    )
+
+
+def mean_cosines(
+    states: Float[np.ndarray, "sample d_model"],
+    kept: Bool[np.ndarray, "set sample"],
+    centres: Float[np.ndarray, "centre d_model"],
+) -> Float[np.ndarray, " set"]:
+    """The mean cosine over pairs of the states that each set keeps, less the set's own centre, or one for all.
+
+    From the length of their summed directions, (‖Σ u‖² − n)/(n(n − 1)), without a table of pairs: with w = 1/‖x − m‖
+    the sum is Σ w x − (Σ w) m, so that no set needs states of its own.
+    """
+    squares = np.einsum("sd,sd->s", states, states) - 2 * centres @ states.T
+    squares += np.einsum("sd,sd->s", centres, centres)[:, None]
+    weights = kept / np.sqrt(np.where(squares > 0, squares, np.nan))
+    sums = weights @ states - weights.sum(axis=1)[:, None] * centres
+    counts = kept.sum(axis=1).astype(np.float64)
+    return ratio(np.sum(sums.astype(np.float64) ** 2, axis=1) - counts, counts * (counts - 1))
 
 
 def anisotropy_share(states: Float[np.ndarray, "sample d_model"]) -> Float[np.ndarray, "d_model"]:
@@ -46,14 +87,18 @@ def anisotropy_share(states: Float[np.ndarray, "sample d_model"]) -> Float[np.nd
     return (unit.sum(axis=0) ** 2 - np.einsum("sd,sd->d", unit, unit)) / (count * (count - 1))
 
 
-def outlier_dimensions(variance: Float[np.ndarray, "d_model"], times: float = 5.0) -> OutlierDimensions:
-    """Shares of the total variance per dimension, and the dimensions whose variance exceeds `times` the average one.
+def outlier_dimensions(covariance: Float[np.ndarray, "d_model d_model_"]) -> OutlierDimensions:
+    """The dimensions whose variance exceeds 5 times the average one, and the 8 of largest variance, largest first.
 
     Five times the average variance is the definition of Rudman, Chen & Eickhoff (2023); it is free of scale, unlike the
     magnitude 6 of Dettmers et al. (2022), and needs no threshold per layer. It speaks of the given coordinates, not of
-    directions. No variance at all: NaN shares and no outlier.
+    directions. No error: the covariance is summed over all windows together; it rests on every token, not on a sample.
+    No variance at all: NaN shares and no outlier.
     """
-    total = float(variance.sum(dtype=np.float64))
-    share = variance.astype(np.float64) / (total if total > 0 else np.nan)
-    outlier = share > times / len(variance)
-    return OutlierDimensions(share, outlier, float(share[outlier].sum()) if total > 0 else float("nan"))
+    variance = np.diagonal(covariance).astype(np.float64)
+    total = float(variance.sum())
+    share = variance / (total if total > 0 else np.nan)
+    largest = np.argsort(-share, kind="stable")[:LARGEST]
+    outlier = share > TIMES / len(share)
+    common = float(share[outlier].sum()) if total > 0 else float("nan")
+    return OutlierDimensions(int(outlier.sum()), common, largest, share[largest])

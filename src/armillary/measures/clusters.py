@@ -3,77 +3,129 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
+from scipy import sparse
 
-from armillary.measures.similarity import unit_vectors
+from armillary.measures.leave_out import error_over_groups, leave_out
+
+CELLS = 2_000_000  # of a table [labelling label context]: 16 MB at a time, or more for one labelling of a large corpus
 
 
 class Silhouette(NamedTuple):
-    """Mean silhouette, −1 to 1, and its mean over shuffled labels."""
+    """Mean silhouette, −1 to 1, its standard error over documents, and its mean over shuffled labels."""
 
     silhouette: float
+    silhouette_se: float
     silhouette_null: float
 
 
 class Purity(NamedTuple):
-    """Share of nearest neighbours with the same label, 0 to 1, and its expectation over shuffled labels."""
+    """Share of nearest neighbours with the same label, 0 to 1, its standard error, its mean over shuffled labels."""
 
     purity: float
+    purity_se: float
     purity_null: float
 
 
 def silhouette(
-    vectors: Float[np.ndarray, "context d_model"],
-    label: Int[np.ndarray, "context"],
-    permutations: int = 16,
+    cosines: Float[np.ndarray, "context context_"],
+    label: Int[np.ndarray, " context"],
+    group: Int[np.ndarray, " context"],
+    shuffles: int = 8,
     seed: int = 0,
 ) -> Silhouette:
     """Mean silhouette (b − a)/max(a, b) by cosine distance (Rousseeuw 1987), with a permutation null.
 
     a is a vector's mean distance 1 − cos to the others of its label, b to the nearest other label; a vector alone with
-    its label counts 0. One label only, or as many labels as vectors: NaN, there is nothing to set apart.
+    its label counts 0. Error: jackknife over `group`. One label only, or as many labels as vectors: NaN, there is
+    nothing to set apart.
     """
     names, label = np.unique(label, return_inverse=True)
-    if not 2 <= len(names) < len(label):
-        return Silhouette(float("nan"), float("nan"))
-    unit = unit_vectors(vectors)
-    distance = 1 - unit @ unit.T
-    np.fill_diagonal(distance, 0.0)
+    if not 2 <= len(names) < len(label) or np.isnan(cosines).any():
+        return Silhouette(*[float("nan")] * 3)
+    distance = 1 - cosines.astype(np.float64)
+    kept, sizes = leave_out(group)
     rng = np.random.default_rng(seed)
-    null = [_mean_silhouette(distance, rng.permutation(label)) for _ in range(permutations)]
-    return Silhouette(_mean_silhouette(distance, label), float(np.mean(null)) if null else float("nan"))
+    shuffled = np.array([rng.permutation(label) for _ in range(shuffles)])
+    labels = np.concatenate([np.tile(label, (len(kept), 1)), shuffled])
+    values = mean_silhouettes(distance, labels, np.concatenate([kept, np.ones_like(shuffled, dtype=bool)]))
+    found, null = values[: len(kept)], values[len(kept) :]
+    return Silhouette(float(found[0]), error_over_groups(found, sizes), float(null.mean()))
 
 
-def purity(
-    vectors: Float[np.ndarray, "context d_model"], label: Int[np.ndarray, "context"], neighbours: int = 1
-) -> Purity:
-    """Share of each vector's nearest neighbours by cosine that bear its label, with the null in closed form.
-
-    Under shuffled labels every neighbour is a random other vector: Σ n_l(n_l − 1) / (n(n − 1)) over labels of n_l
-    vectors. NaN with fewer vectors than neighbours + 1, or where a vector is zero.
-    """
-    count = len(label)
-    unit = unit_vectors(vectors)
-    if count <= neighbours or np.isnan(unit).any():
-        return Purity(float("nan"), float("nan"))
-    cosines = unit @ unit.T
-    np.fill_diagonal(cosines, -np.inf)
-    nearest = np.argpartition(-cosines, neighbours - 1, axis=1)[:, :neighbours]
-    sizes = np.unique(label, return_counts=True)[1].astype(np.float64)
-    expected = (sizes * (sizes - 1)).sum() / (count * (count - 1))
-    return Purity(float((label[nearest] == label[:, None]).mean()), float(expected))
+def mean_silhouettes(
+    distance: Float[np.ndarray, "context context_"],
+    labels: Int[np.ndarray, "labelling context"],
+    kept: Bool[np.ndarray, "labelling context"],
+) -> Float[np.ndarray, " labelling"]:
+    """The mean silhouette of the kept vectors under each labelling; NaN where fewer than two labels are kept."""
+    step = max(1, CELLS // (labels.shape[1] * (int(labels.max()) + 1)))
+    parts = [slice(start, start + step) for start in range(0, len(labels), step)]
+    return np.concatenate([_mean_silhouettes(distance, labels[part], kept[part]) for part in parts])
 
 
-def _mean_silhouette(distance: Float[np.ndarray, "context context_"], label: Int[np.ndarray, "context"]) -> float:
-    rows = np.arange(len(label))
-    member = np.eye(label.max() + 1)[label]
-    sizes = member.sum(axis=0)
-    totals = distance @ member
-    own = totals[rows, label] / np.maximum(sizes[label] - 1, 1)
-    others = totals / sizes
-    others[rows, label] = np.inf
-    nearest = others.min(axis=1)
+def _mean_silhouettes(
+    distance: Float[np.ndarray, "context context_"],
+    labels: Int[np.ndarray, "labelling context"],
+    kept: Bool[np.ndarray, "labelling context"],
+) -> Float[np.ndarray, " labelling"]:
+    (count, contexts), names = labels.shape, int(labels.max()) + 1
+    rows = labels + names * np.arange(count)[:, None]
+    where = (rows.ravel(), np.tile(np.arange(contexts), count))
+    member = sparse.csr_matrix((kept.ravel().astype(np.float64), where), shape=(count * names, contexts))
+    totals = (member @ distance).reshape(count, names, contexts)
+    sizes = np.bincount(rows[kept], minlength=count * names).reshape(count, names)
+    at = labels[:, None]
+    own_size = np.take_along_axis(sizes, labels, axis=1)
+    own = np.take_along_axis(totals, at, axis=1)[:, 0] / np.maximum(own_size - 1, 1)
+    totals /= np.where(sizes > 0, sizes, np.nan)[:, :, None]
+    np.put_along_axis(totals, at, np.nan, axis=1)
+    nearest = np.fmin.reduce(totals, axis=1)
     larger = np.maximum(own, nearest)
     # Vectors that all coincide have a = b = 0: neither inside nor outside, so 0 like a vector alone with its label.
     value = np.divide(nearest - own, larger, out=np.zeros_like(own), where=larger != 0)
-    return float(np.where(sizes[label] > 1, value, 0.0).mean())
+    value = np.where(own_size > 1, value, 0.0) * kept
+    return np.where((sizes > 0).sum(axis=1) > 1, value.sum(axis=1) / np.maximum(kept.sum(axis=1), 1), np.nan)
+
+
+def purity(
+    cosines: Float[np.ndarray, "context context_"],
+    label: Int[np.ndarray, " context"],
+    group: Int[np.ndarray, " context"],
+) -> Purity:
+    """Share of vectors whose nearest neighbour by cosine bears their label, with the null in closed form.
+
+    Under shuffled labels every neighbour is a random other vector: Σ n_l(n_l − 1) / (n(n − 1)) over labels of n_l
+    vectors. Error: jackknife over `group`; without a group, its vectors are nobody's neighbours. NaN with fewer than
+    two vectors, or where a vector is zero.
+    """
+    count = len(label)
+    if count < 2 or np.isnan(cosines).any():
+        return Purity(*[float("nan")] * 3)
+    hit, hit_without_nearest, nearest_group = neighbour_hits(cosines, label, group)
+    kept, sizes = leave_out(group)
+    left_out = np.unique(group)[:, None]
+    hits = np.concatenate([hit[None], np.where(nearest_group == left_out, hit_without_nearest, hit)])
+    contexts = kept.sum(axis=1)
+    shares = np.sum(hits * kept, axis=1) / np.where(contexts > 1, contexts, np.nan)
+    labels = np.unique(label, return_counts=True)[1].astype(np.float64)
+    expected = (labels * (labels - 1)).sum() / (count * (count - 1))
+    return Purity(float(shares[0]), error_over_groups(shares, sizes), float(expected))
+
+
+def neighbour_hits(
+    cosines: Float[np.ndarray, "context context_"],
+    label: Int[np.ndarray, " context"],
+    group: Int[np.ndarray, " context"],
+) -> tuple[Bool[np.ndarray, " context"], Bool[np.ndarray, " context"], Int[np.ndarray, " context"]]:
+    """Whether the nearest neighbour bears one's label; the same without that neighbour's group; and that group."""
+    names, rows = np.unique(group), np.arange(len(label))
+    others = cosines.copy()
+    np.fill_diagonal(others, -np.inf)
+    members = [np.flatnonzero(group == name) for name in names]
+    best = np.stack([own[others[:, own].argmax(axis=1)] for own in members], axis=1)
+    cosine = others[rows[:, None], best]
+    same = label[best] == label[:, None]
+    first = cosine.argmax(axis=1)
+    cosine[rows, first] = -np.inf
+    return same[rows, first], same[rows, cosine.argmax(axis=1)], names[first]

@@ -3,47 +3,106 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
+from scipy import fft
 
-SAME = 1e-12  # squared distance over squared length: below it, float64 inner products cannot tell two states apart
+from armillary.measures.kept_tokens import counted_states
+
+SAME = 64  # squared distance over squared length, in units of rounding: below it, two states are one
 
 
 class Dimension(NamedTuple):
-    """TwoNN dimension and its standard error."""
+    """TwoNN dimension, its standard error, and the dimension of a Gaussian cloud of the same size and covariance."""
 
     dimension_twonn: float
     dimension_twonn_se: float
+    dimension_twonn_null: float
 
 
-def dimension_twonn(gram: Float[np.ndarray, "sample sample_"], discard: float = 0.1) -> Dimension:
-    """Intrinsic dimension of a sample from its inner products, by maximum likelihood with the upper tail censored.
+class Estimate(NamedTuple):
+    """A dimension and its standard error."""
+
+    dimension: float
+    standard_error: float
+
+
+def dimension(
+    states: Float[np.ndarray, "sample d_model"], massive: Bool[np.ndarray, "sample"], holes: int
+) -> Dimension:
+    """Intrinsic dimension of the sampled states by `twonn`, beside that of the same cloud made Gaussian.
+
+    States that coincide count once: at layer 0 the same token has the same state. The null is the cloud turned by a
+    random rotation among its points (`gaussianised`): a Gaussian cloud with the same number of points and exactly the
+    same sample covariance. A dimension below it is curvature or clustering that the covariance does not show.
+    """
+    sample = counted_states(states, massive, holes)
+    sample = sample - sample.mean(axis=0)
+    gram = sample @ sample.T
+    distances = squared_distances(gram)
+    different = different_states(distances, np.diagonal(gram))
+    if not different.all():
+        gram, distances = gram[different][:, different], distances[different][:, different]
+    null = twonn(squared_distances(gaussianised(gram)))
+    return Dimension(*twonn(distances), null.dimension)
+
+
+def squared_distances(gram: Float[np.ndarray, "sample sample_"]) -> Float[np.ndarray, "sample sample_"]:
+    """Squared distances from inner products, infinite on the diagonal: nobody is his own neighbour."""
+    squares = np.diagonal(gram)
+    distances = gram * -2
+    distances += squares[:, None]
+    distances += squares
+    np.fill_diagonal(distances, np.inf)
+    return distances
+
+
+def different_states(
+    distances: Float[np.ndarray, "sample sample_"], squares: Float[np.ndarray, " sample"]
+) -> Bool[np.ndarray, " sample"]:
+    """Which states are not the same, up to rounding, as one before them."""
+    limit = SAME * np.finfo(distances.dtype).eps * squares
+    if not (distances.min(axis=1, initial=np.inf) <= 2 * limit).any():
+        return np.ones(len(squares), dtype=bool)
+    return ~np.tril(distances <= limit[:, None] + limit, -1).any(axis=1)
+
+
+def twonn(distances: Float[np.ndarray, "sample sample_"], discard: float = 0.1) -> Estimate:
+    """Intrinsic dimension from squared distances, by maximum likelihood with the upper tail censored.
 
     The ratio μ of a state's distances to its second and first neighbour has log μ ~ Exponential(D) where density is
     constant over both. Of n logs in order, the largest `discard` share is known only to lie above log μ_(r):
 
         D = (r − 1) / (Σ_{i≤r} log μ_(i) + (n − r) log μ_(r)),   standard error D/√(r − 2),
 
-    unbiased for independent ratios. (Facco et al. fit a line through the origin to the same points; this is its
-    likelihood.) States that coincide count once: at layer 0 the same token has the same state. Limits: it speaks of the
-    scale that n sets, and edges and uneven density lower it from about 10 on (512 points in a 20-dimensional cube read
-    as 15). Fewer than 5 different states, or ratios that are all 1: NaN.
+    unbiased for independent ratios, so the error is that of the likelihood, not one over documents. (Facco et al. fit a
+    line through the origin to the same points; this is its likelihood.) Limits: it speaks of the scale that n sets, and
+    edges and uneven density lower it from about 10 on (512 points in a 20-dimensional cube read as 15). Fewer than 5
+    states, or ratios that are all 1: NaN. The distances are given up.
     """
-    squares = np.diagonal(gram)
-    sums = squares[:, None] + squares
-    distances = sums - 2 * gram
-    repeated = np.tril(distances <= SAME * sums, -1).any(axis=1)
-    if repeated.any():
-        distances = distances[~repeated][:, ~repeated]
     if len(distances) < 5:
-        return Dimension(float("nan"), float("nan"))
-    np.fill_diagonal(distances, np.inf)
-    nearest = distances.argmin(axis=1)
-    rows = np.arange(len(distances))
+        return Estimate(float("nan"), float("nan"))
+    rows, nearest = np.arange(len(distances)), distances.argmin(axis=1)
     first = distances[rows, nearest]
     distances[rows, nearest] = np.inf
     second = distances.min(axis=1)
-    logs = np.sort(np.log(second / first)) / 2
+    logs = np.sort(np.log((second / first).astype(np.float64))) / 2
     kept = max(int(np.ceil(len(logs) * (1 - discard))), 3)
     total = logs[:kept].sum() + (len(logs) - kept) * logs[kept - 1]
-    dimension = (kept - 1) / total if total > 0 else float("nan")
-    return Dimension(float(dimension), float(dimension / np.sqrt(kept - 2)))
+    value = (kept - 1) / total if total > 0 else float("nan")
+    return Estimate(float(value), float(value / np.sqrt(kept - 2)))
+
+
+def gaussianised(gram: Float[np.ndarray, "sample sample_"], seed: int = 0) -> Float[np.ndarray, "sample sample_"]:
+    """Inner products after a random rotation among the points: each a mixture of all, mean and covariance kept.
+
+    Cosine transform over the points, a random sign for each frequency but 0, and back: an orthogonal matrix that keeps
+    the vector of ones. Gaussian points keep their distribution under any such rotation, whatever their covariance, so
+    the null of a Gaussian cloud is exactly distributed as the cloud itself (Langsrud 2005); other clouds become nearly
+    Gaussian, since each new point is a sum over all old ones with random weights.
+    """
+    signs = np.random.default_rng(seed).choice(np.array([-1, 1], dtype=gram.dtype), size=len(gram))
+    signs[:1] = 1
+    coefficients = fft.dctn(gram, norm="ortho")
+    coefficients *= signs[:, None]
+    coefficients *= signs
+    return fft.idctn(coefficients, norm="ortho", overwrite_x=True)

@@ -1,45 +1,83 @@
-"""How nearly orthogonal position and context vectors are, what chance gives, and Theorem 2 of Song & Zhong."""
+"""How nearly orthogonal position and context vectors are, and what chance gives: Song & Zhong, Table 1, section 5."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.special import gammaln
 
-from armillary.measures.similarity import unit_vectors
+from armillary.measures.leave_out import error_over_groups, leave_out
+from armillary.measures.similarity import absolute_cosines, gaussian_draws, mean_off_diagonal, unit_vectors
+
+CUTS = 8  # how often one draw of the covariance null is cut into positions and contexts
+TURNS = 4  # random rotations behind the rotation null's maximum
 
 
 class Incoherence(NamedTuple):
-    """Mean and maximum over (position, context) of the absolute cosine."""
+    """Mean and maximum over (position, context) of the absolute cosine, with the error of one, the range of the other.
+
+    The range is the lowest and the highest maximum over the sets that leave one group of documents out.
+    """
 
     incoherence_mean: float
+    incoherence_mean_se: float
     incoherence_max: float
+    incoherence_max_low: float
+    incoherence_max_high: float
 
 
 class IncoherenceNull(NamedTuple):
-    """The same two, expected of vectors that know nothing of each other."""
+    """Mean and maximum, expected of vectors that know nothing of each other."""
 
-    incoherence_mean_null: Float[np.ndarray, "layer"]
-    incoherence_max_null: Float[np.ndarray, "layer"]
+    incoherence_mean_null_rotation: float
+    incoherence_max_null_rotation: float
+    incoherence_mean_null_covariance: float
+    incoherence_max_null_covariance: float
 
 
-class Theorem2(NamedTuple):
-    """Largest departure |log ratio| of the kernel from factorising, and the bound on it."""
+class MeanAndMaximum(NamedTuple):
+    """The two incoherences of one null."""
 
-    departure: float
-    bound: float
+    mean: float
+    maximum: float
 
 
 def incoherence(
-    position_basis: Float[np.ndarray, "position d_model"], context_basis: Float[np.ndarray, "context d_model"]
+    position_basis: Float[np.ndarray, "position d_model"],
+    context_basis: Float[np.ndarray, "context d_model"],
+    group: Int[np.ndarray, "context"],
 ) -> Incoherence:
     """Mean and maximum of |cos| over all pairs of a position vector and a context vector, 0 to 1.
 
-    Song & Zhong's Table 1 says mean, their section 5 maximum: two different numbers, and two different nulls. NaN where
-    a vector is zero.
+    Song & Zhong's Table 1 says mean, their section 5 maximum: two different numbers, and two different nulls. The
+    error (jackknife) and the range leave contexts out by groups of documents; the position basis stays as it is. NaN
+    where a vector is zero.
     """
     cosines = np.abs(unit_vectors(position_basis) @ unit_vectors(context_basis).T)
-    return Incoherence(float(cosines.mean()), float(cosines.max()))
+    kept, sizes = leave_out(group)
+    means = kept @ cosines.mean(axis=0) / np.maximum(kept.sum(axis=1), 1)
+    highest = np.where(kept, cosines.max(axis=0), 0.0).max(axis=1)
+    several = len(sizes) > 1
+    return Incoherence(
+        incoherence_mean=float(means[0]),
+        incoherence_mean_se=error_over_groups(means, sizes),
+        incoherence_max=float(highest[0]),
+        incoherence_max_low=float(highest[1:].min()) if several else float("nan"),
+        incoherence_max_high=float(highest[1:].max()) if several else float("nan"),
+    )
+
+
+def incoherence_null(
+    position_basis: Float[np.ndarray, "position d_model"],
+    context_basis: Float[np.ndarray, "context d_model"],
+    covariance: Float[np.ndarray, "d_model d_model_"],
+) -> IncoherenceNull:
+    """Both nulls of the incoherence: `null_rotation` and the harsher `null_covariance`."""
+    return IncoherenceNull(
+        *null_rotation(position_basis, context_basis),
+        *null_covariance(covariance, len(position_basis), len(context_basis)),
+    )
 
 
 def mean_absolute_cosine(d_model: int) -> float:
@@ -47,108 +85,55 @@ def mean_absolute_cosine(d_model: int) -> float:
     return float(np.exp(gammaln(d_model / 2) - gammaln((d_model + 1) / 2)) / np.sqrt(np.pi))
 
 
-def incoherence_null_rotation(
-    position_basis: Float[np.ndarray, "layer position d_model"],
-    context_basis: Float[np.ndarray, "layer context d_model"],
-    draws: int = 4,
+def null_rotation(
+    position_basis: Float[np.ndarray, "position d_model"],
+    context_basis: Float[np.ndarray, "context d_model"],
+    draws: int = TURNS,
     seed: int = 0,
-) -> IncoherenceNull:
+) -> MeanAndMaximum:
     """Incoherence of the same two bases after a random rotation of one: mean exact, maximum averaged over draws.
 
     Both bases keep their own Gram matrices, so a smooth, low-rank position basis has the smaller maximum that it
-    should. A rotation only moves the frame of the smaller basis: a Gaussian matrix, made orthonormal, drawn once for
-    all layers, so that layers given one at a time get the same numbers.
+    should. A rotation only moves the frame of the smaller basis: a Gaussian matrix made orthonormal, the same for all
+    layers.
     """
-    d_model = position_basis.shape[2]
-    small, large = sorted([unit_vectors(position_basis), unit_vectors(context_basis)], key=lambda basis: basis.shape[1])
-    coordinates = np.linalg.qr(small.swapaxes(1, 2))[1]
+    d_model = position_basis.shape[1]
+    bases = [unit_vectors(basis).astype(np.float32) for basis in (position_basis, context_basis)]
+    small, large = sorted(bases, key=len)
+    if np.isnan(small).any() or np.isnan(large).any():
+        return MeanAndMaximum(float("nan"), float("nan"))
+    coordinates = np.linalg.qr(small.T, mode="r")
+    turned = (large @ random_frames(d_model, len(coordinates), draws, seed)).reshape(-1, len(coordinates))
+    cosines = np.abs(turned @ coordinates).reshape(len(large), draws, -1)
+    return MeanAndMaximum(mean_absolute_cosine(d_model), float(cosines.max(axis=(0, 2)).mean()))
+
+
+@lru_cache(maxsize=4)
+def random_frames(d_model: int, count: int, draws: int, seed: int) -> Float[np.ndarray, "d_model column"]:
+    """`draws` uniform orthonormal frames of `count` vectors each, side by side, float32."""
     rng = np.random.default_rng(seed)
-    highest = np.zeros(len(small))
+    frames = []
     for _ in range(draws):
-        gaussian = rng.standard_normal((d_model, coordinates.shape[1]))
+        gaussian = rng.standard_normal((d_model, count))
         # Any orthonormal basis of its columns that commutes with rotations is uniform; Cholesky's is the cheapest.
-        frame = np.linalg.solve(np.linalg.cholesky(gaussian.T @ gaussian), gaussian.T)
-        highest += [np.abs(vectors @ frame.T @ r).max() for vectors, r in zip(large, coordinates, strict=True)]
-    mean = np.where(np.isnan(highest), np.nan, mean_absolute_cosine(d_model))
-    return IncoherenceNull(mean, highest / draws)
+        frames.append(np.linalg.solve(np.linalg.cholesky(gaussian.T @ gaussian), gaussian.T).T)
+    return np.concatenate(frames, axis=1).astype(np.float32)
 
 
-def incoherence_null_covariance(
-    covariance: Float[np.ndarray, "layer d_model d_model_"],
-    positions: int,
-    contexts: int,
-    draws: int = 1,
-    cuts: int = 16,
-    seed: int = 0,
-) -> IncoherenceNull:
+def null_covariance(
+    covariance: Float[np.ndarray, "d_model d_model_"], positions: int, contexts: int, cuts: int = CUTS, seed: int = 0
+) -> MeanAndMaximum:
     """Incoherence of independent Gaussian vectors with the states' covariance Σ: mean and maximum, both simulated.
 
     Harsher than a rotation, since states crowd into few directions and chance cosines are larger there. If z is
-    standard normal, the inner products zᵀΣz′ are distributed as those of N(0, Σ): no root of Σ is needed. Each draw of
-    positions + contexts vectors is cut at random into the two kinds several times, which steadies the maximum.
+    standard normal, the inner products zᵀΣz′ are distributed as those of N(0, Σ): no root of Σ is needed. One draw of
+    positions + contexts vectors, the same z for all layers, gives the mean over all pairs; the maximum is averaged over
+    several ways to say which of them, in a row, are the contexts.
     """
-    rng = np.random.default_rng(seed)
     count = positions + contexts
-    means = np.zeros(len(covariance))
-    highest = np.zeros(len(covariance))
-    for _ in range(draws):
-        gaussian = rng.standard_normal((count, covariance.shape[1]))
-        orders = np.array([rng.permutation(count) for _ in range(cuts)])
-        for layer, sigma in enumerate(covariance):
-            products = np.abs(gaussian @ sigma @ gaussian.T)
-            norms = np.sqrt(np.diagonal(products))
-            norms = np.where(norms > 0, norms, np.nan)
-            cosines = products / np.outer(norms, norms)
-            for order in orders:
-                block = cosines[np.ix_(order[:positions], order[positions:])]
-                means[layer] += block.mean()
-                highest[layer] += block.max()
-    return IncoherenceNull(means / (draws * cuts), highest / (draws * cuts))
-
-
-def theorem2_bound(sparsity: float, incoherence_max: float) -> float:
-    """4s(2ι + ι²): the largest |log ratio| in Theorem 2 of Song & Zhong, the constant behind the O(incoh) of (14).
-
-    s is the number of terms a·u·vᵀ, |a| ≤ 1, in each of the four matrices, or the sum of their |a|. Of the three
-    products that each matrix should not feel, two hold one small inner product and the third holds two. Attained: it is
-    tight.
-    """
-    return 4 * sparsity * (2 * incoherence_max + incoherence_max**2)
-
-
-def theorem2(
-    position_basis: Float[np.ndarray, "position d_model"],
-    context_basis: Float[np.ndarray, "context d_model"],
-    W: Float[np.ndarray, "d_model d_model_"],
-) -> Theorem2:
-    """How far exp(xᵀ W x′) departs from factorising into position and context parts on a run's own bases, in nats.
-
-    W (scale counted) is written in the joint basis of unit position and context vectors: W = Σ W_αβ on every sum of the
-    two, α and β being context or position. Over x = ctx_c + pos_t and x′ = ctx_c + pos_t′ of the same context, mean and
-    residual left out,
-
-        departure = max |log K_W(x, x′) − Σ_αβ log K_{W_αβ}(x_α, x′_β)|  ≤  bound = Σ_αβ s_αβ · (2ι + ι²),
-
-    s_αβ the sum of the absolute coefficients of W_αβ (least squares: a sparser choice may exist, and the bound may be
-    very loose). Vectors longer than 1 are measured in units of the longest, which the coefficients pay for. A zero
-    vector: NaN.
-    """
-    contexts = len(context_basis)
-    vectors = np.concatenate([context_basis, position_basis]).astype(np.float64, copy=False)
-    lengths = np.linalg.norm(vectors, axis=1)
-    if not lengths.all():
-        return Theorem2(float("nan"), float("nan"))
-    unit = unit_vectors(vectors)
-    inverse = np.linalg.pinv(unit)
-    coefficients = inverse.T @ W @ inverse
-    inner = vectors @ unit.T
-    own = inner.copy()
-    own[:contexts, contexts:] = own[contexts:, :contexts] = 0
-    excess = inner @ coefficients @ inner.T - own @ coefficients @ own.T
-    departure = 0.0
-    for context in range(contexts):
-        at_query = excess[contexts:, [context]] + excess[contexts:, contexts:]
-        departures = at_query + excess[context, contexts:] + excess[context, context]
-        departure = max(departure, float(np.abs(departures).max()))
-    cross = float(np.abs(unit[:contexts] @ unit[contexts:].T).max())
-    return Theorem2(departure, theorem2_bound(float(np.abs(coefficients).sum() * lengths.max() ** 2) / 4, cross))
+    gaussian, _ = gaussian_draws(count, len(covariance), seed)
+    cosines = absolute_cosines(gaussian @ covariance.astype(np.float32, copy=False) @ gaussian.T)
+    starts = np.unique(np.linspace(0, positions, cuts).astype(int))
+    rows = [(start, cosines[start : start + contexts]) for start in starts]
+    highest = [max(row[:, :at].max(initial=0), row[:, at + contexts :].max(initial=0)) for at, row in rows]
+    return MeanAndMaximum(mean_off_diagonal(cosines), float(np.mean(highest)))

@@ -3,9 +3,20 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
-from armillary.measures.similarity import unit_vectors
+from armillary.measures.kept_tokens import counted_states
+
+# Of the sample, evenly spread; all 512 cost four times as much and move debiased CKA by 0.01 on average (smollm2).
+TOKENS = 256
+
+
+class LayerLikeness(NamedTuple):
+    """Cosines between layers, and linear CKA, without small-sample bias (to be shown first) and as usually computed."""
+
+    layer_cosine: Float[np.ndarray, "layer layer_"]
+    cka_debiased: Float[np.ndarray, "layer layer_"]
+    cka: Float[np.ndarray, "layer layer_"]
 
 
 class CKA(NamedTuple):
@@ -15,11 +26,24 @@ class CKA(NamedTuple):
     cka: Float[np.ndarray, "layer layer_"]
 
 
+def layer_likeness(
+    states: Float[np.ndarray, "layer sample d_model"], massive: Bool[np.ndarray, "sample"], holes: int
+) -> LayerLikeness:
+    """`layer_cosine` and `cka` of at most 256 of the sampled tokens.
+
+    No error: the entries of a table of all pairs of layers rest on the same tokens and move together. The null of the
+    debiased CKA is 0; the cosine has none, since what the layers share, their mean above all, is what it shows.
+    """
+    sample = counted_states(states, massive, holes)
+    sample = sample[:, :: -(-sample.shape[1] // TOKENS)]
+    return LayerLikeness(layer_cosine(sample), *cka(sample_gram(sample)))
+
+
 def sample_gram(states: Float[np.ndarray, "layer sample d_model"]) -> Float[np.ndarray, "layer sample sample_"]:
-    """Inner products of all pairs of states, centred over the sample, per layer: what CKA and TwoNN both start from."""
-    grams = np.empty((len(states), states.shape[1], states.shape[1]))
+    """Inner products of all pairs of states, centred over the sample, per layer, in the states' own precision."""
+    grams = np.empty((len(states), states.shape[1], states.shape[1]), dtype=states.dtype)
     for layer, sample in enumerate(states):
-        centred = sample - sample.mean(axis=0, dtype=np.float64)
+        centred = sample - sample.mean(axis=0)
         np.matmul(centred, centred.T, out=grams[layer])
     return grams
 
@@ -32,10 +56,10 @@ def cka(grams: Float[np.ndarray, "layer sample sample_"]) -> CKA:
     it may be negative. Show it first. It needs 4 samples, and a layer whose own HSIC is not positive has none: NaN.
     """
     count = grams.shape[1]
-    diagonals = np.einsum("lss->ls", grams)
-    rows = grams.sum(axis=2) - diagonals
+    diagonals = np.einsum("lss->ls", grams).astype(np.float64)
+    rows = grams.sum(axis=2, dtype=np.float64) - diagonals
     flat = grams.reshape(len(grams), -1)
-    products = flat @ flat.T
+    products = (flat @ flat.T).astype(np.float64)
     if count < 4:
         return CKA(np.full_like(products, np.nan), _aligned(products))
     totals = rows.sum(axis=1)
@@ -49,8 +73,10 @@ def layer_cosine(states: Float[np.ndarray, "layer sample d_model"]) -> Float[np.
 
     Not centred, so a mean that the layers share is seen as likeness. NaN for a layer with a zero state.
     """
-    unit = unit_vectors(states).reshape(len(states), -1)
-    return unit @ unit.T / states.shape[1]
+    squares = np.einsum("lsd,lsd->ls", states, states)
+    lengths = np.sqrt(np.where(squares > 0, squares, np.nan))
+    unit = (states / lengths[:, :, None]).reshape(len(states), -1)
+    return (unit @ unit.T).astype(np.float64) / states.shape[1]
 
 
 def _aligned(products: Float[np.ndarray, "layer layer_"]) -> Float[np.ndarray, "layer layer_"]:

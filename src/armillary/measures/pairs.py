@@ -32,10 +32,19 @@ def pair_standard_error(kernel: Float[np.ndarray, "group group_"], sizes: Float[
     groups = len(sizes)
     if groups < 4:
         return float("nan")
-    without = pair_means_without(kernel, sizes)
-    single = float(jackknifed(pair_mean(kernel, sizes), without, sizes).standard_error) ** 2
+    single = pair_jackknife_error(kernel, sizes) ** 2
     excess = pair_variance(kernel, sizes) * groups / (groups - 2)
     return float(np.sqrt(max(single - excess, excess / 2)))
+
+
+def pair_jackknife_error(kernel: Float[np.ndarray, "group group_"], sizes: Float[np.ndarray, " group"]) -> float:
+    """The plain jackknife error of the pair mean, a little too wide; NaN with fewer than three groups.
+
+    For ratios of pair means from few groups, where the second count is too uncertain to be taken off.
+    """
+    if len(sizes) < 3:
+        return float("nan")
+    return float(jackknifed(pair_mean(kernel, sizes), pair_means_without(kernel, sizes), sizes).standard_error)
 
 
 def pair_variance(kernel: Float[np.ndarray, "group group_"], sizes: Float[np.ndarray, " group"]) -> float:

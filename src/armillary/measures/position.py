@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import eigsh, svds
 
-from armillary.measures.pairs import pair_mean, pair_standard_error
+from armillary.measures.pairs import pair_jackknife_error, pair_mean, pair_standard_error
 
-MODES = 20
-"""How many leading modes are followed."""
+ITERATIONS = 12
+"""Power iterations for the largest direction without a fold."""
 
 DETERMINED = 3.0
 """A stable rank is answered only when the position's energy is this many standard errors above zero."""
@@ -22,7 +22,6 @@ class PositionEffect(NamedTuple):
     share_corrected_se: float
     share_null: float
     singular_value: Float[np.ndarray, "mode"]
-    energy_heldout: Float[np.ndarray, "mode"]
     rank_stable: float
     rank_stable_null: float
     rank_stable_corrected: float
@@ -42,43 +41,41 @@ def position_effect(
     covariance: Float[np.ndarray, "d_model d_model_"],
     squares: Float[np.ndarray, "group"],
     group: Int[np.ndarray, "context"],
+    energy_heldout: Float[np.ndarray, "mode"],
 ) -> PositionEffect:
     """Everything about the strength of the position basis that needs the groups of documents.
 
     `position_folds[f]` is the mean over the contexts of fold f at each position, less the grand mean (group g belongs
     to fold g mod 8), and `position_kernel` the inner products of the groups' sums; `position_null` is the basis
     after every context was turned by its own random offset: what smooth noise alone shows, plug-in. share_corrected =
-    tr Ĝ / (T · variance) with the unbiased Gram Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²); it may be negative,
-    and is never clipped.
-    energy_heldout_k = mean over folds of uᵀ M_g P₋gᵀ u, u the k-th mode found without fold g: an estimate of σ_k² that
-    noise does not inflate. rank_stable_corrected = tr Ĝ / energy_heldout_1 and relative_norm_corrected =
-    √(C energy_heldout_1) / ‖M‖op, both NaN ("not determined") when tr Ĝ is within three standard errors of zero.
+    tr Ĝ / (T · variance) with the unbiased Gram Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²); it may be negative, and is
+    never clipped. With the leading energy_heldout (see `heldout`), rank_stable_corrected = tr Ĝ / energy_heldout_1 and
+    relative_norm_corrected = √(C energy_heldout_1) / ‖M‖op, ‖M‖op² half plug-in and half held out, both NaN ("not
+    determined") when tr Ĝ is within three standard errors of zero.
     """
     length, dealt = len(position_basis), fold_of(len(position_kernel), len(position_folds))
     kernel, parts, fold = dealt @ position_kernel @ dealt.T, dealt @ squares, group % len(position_folds)
     sizes = group_sizes(fold, kernel)
-    squared, vectors = np.linalg.eigh(position_basis @ position_basis.T)
-    spectrum, null_spectrum = np.sqrt(squared[::-1].clip(0)), singular_values(position_null)
-    energy = heldout_energy(position_folds, sizes, min(MODES, *position_basis.shape))
+    spectrum, null_spectrum = singular_values(position_basis), singular_values(position_null)
     groups = group_sizes(group, position_kernel)
     trace, trace_se = pair_mean(position_kernel, groups), pair_standard_error(position_kernel, groups)
-    variance, per_fold = largest_variance(covariance, context_basis, position_folds, parts, fold)
+    direction, variance, per_fold = largest_variance(covariance, context_basis, position_folds, parts, fold)
     largest = np.sqrt(length * variance)  # ‖M‖op / √C, the scale of σ₁
-    determined = trace > DETERMINED * trace_se and energy[0] > 0
+    determined = trace > DETERMINED * trace_se and energy_heldout[0] > 0
     stable, stable_se, ratio, ratio_se = np.full(4, np.nan)
     if determined:
-        first = mode_kernel(position_folds, vectors[:, -1], sizes, energy[0])
-        stable, ratio = trace / energy[0], np.sqrt(energy[0]) / largest
-        stable_se = pair_standard_error((kernel - stable * first) / energy[0], sizes)
-        relative = first / energy[0] - linear_kernel(per_fold / variance, sizes)
-        ratio_se = ratio / 2 * pair_standard_error(relative, sizes)
+        first = mode_kernel(position_folds, leading_mode(position_basis), sizes, energy_heldout[0])
+        unbiased = (variance + heldout_variance(covariance, direction, context_basis, fold, length)) / 2
+        stable, ratio = trace / energy_heldout[0], np.sqrt(energy_heldout[0] / (length * unbiased))
+        stable_se = pair_jackknife_error((kernel - stable * first) / energy_heldout[0], sizes)
+        relative = first / energy_heldout[0] - linear_kernel(per_fold / variance, sizes)
+        ratio_se = ratio / 2 * pair_jackknife_error(relative, sizes)
     share = share_of(position_kernel, groups, squares, length)
     return PositionEffect(
         share_corrected=share.share_corrected,
         share_corrected_se=share.share_corrected_se,
         share_null=float(sizes.sum() * np.sum(null_spectrum**2) / squares.sum()),
-        singular_value=spectrum[: len(energy)],
-        energy_heldout=energy,
+        singular_value=spectrum,
         rank_stable=float(np.sum(spectrum**2) / spectrum[0] ** 2),
         rank_stable_null=float(np.sum(null_spectrum**2) / null_spectrum[0] ** 2),
         rank_stable_corrected=float(stable),
@@ -148,25 +145,10 @@ def share_of(
     return PositionShare(share, error)
 
 
-def heldout_energy(
-    position_folds: Float[np.ndarray, "fold position d_model"], sizes: Float[np.ndarray, " fold"], modes: int
-) -> Float[np.ndarray, "mode"]:
-    """Energy of each leading mode, found without a fold and measured between that fold and the others."""
-    contexts = sizes.sum()
-    parts = [
-        size * part for size, part in zip(sizes, position_folds - position_folds.mean(1, keepdims=True), strict=True)
-    ]
-    whole, energy = np.sum(parts, 0), np.zeros(modes)
-    for size, part in zip(sizes, parts, strict=True):
-        others = whole - part
-        found = leading_modes(others @ others.T, modes).T
-        energy += np.sum((found @ part) * (found @ others), 1) / (contexts * (contexts - size))
-    return energy
-
-
-def leading_modes(gram: Float[np.ndarray, "position position_"], modes: int) -> Float[np.ndarray, "position mode"]:
-    """Eigenvectors of the largest eigenvalues, largest first."""
-    return np.linalg.eigh(gram)[1][:, : -modes - 1 : -1]
+def leading_mode(position_basis: Float[np.ndarray, "position d_model"]) -> Float[np.ndarray, " position"]:
+    """The left singular vector of the largest singular value."""
+    start = np.random.default_rng(0).standard_normal(min(position_basis.shape))
+    return svds(position_basis, k=1, v0=start, return_singular_vectors="u")[0][:, 0]
 
 
 def singular_values(matrix: Float[np.ndarray, "position d_model"]) -> Float[np.ndarray, "mode"]:
@@ -181,8 +163,8 @@ def largest_variance(
     position_folds: Float[np.ndarray, "fold position d_model"],
     squares: Float[np.ndarray, " fold"],
     fold: Int[np.ndarray, " context"],
-) -> tuple[float, Float[np.ndarray, " fold"]]:
-    """The largest variance of any direction, and each fold's own variance along it.
+) -> tuple[Float[np.ndarray, " d_model"], float, Float[np.ndarray, " fold"]]:
+    """The direction of the largest variance, that variance, and each fold's own variance along it.
 
     The covariance is kept over all windows only. A fold's part along the direction is exact for position and context;
     the rest is shared out by the folds' residual sums of squares.
@@ -202,4 +184,36 @@ def largest_variance(
     weights = rest / rest.sum() if rest.sum() > 1e-6 * squares.sum() else sizes / sizes.sum()
     left = variance * sizes.sum() * length - along_context.sum() - along_position.sum()
     per_fold = (along_context + along_position + left * weights) / (sizes * length)
-    return variance, per_fold
+    return direction, variance, per_fold
+
+
+def heldout_variance(
+    covariance: Float[np.ndarray, "d_model d_model_"],
+    direction: Float[np.ndarray, " d_model"],
+    context_basis: Float[np.ndarray, "context d_model"],
+    fold: Int[np.ndarray, " context"],
+    length: int,
+) -> float:
+    """The variance along the largest direction found without a fold, measured in that fold; mean over folds.
+
+    As much too small as the plug-in is too large (Lawley 1956), so that their mean is right to the next order. What
+    inflates the plug-in most are the few contexts: a fold's own context vectors are taken off exactly, the rest of the
+    covariance is shared by all folds. A few power iterations from the whole's direction, all folds at once.
+    """
+    sizes = np.bincount(fold).astype(np.float64)
+    member = (fold == np.arange(len(sizes))[:, None]).astype(np.float64)
+
+    def parts(vectors: Float[np.ndarray, "d_model fold"]) -> tuple[np.ndarray, np.ndarray]:
+        """Each fold's own vector under the covariance of all contexts, and under its own context vectors'."""
+        along = context_basis @ vectors
+        whole = covariance @ vectors.astype(covariance.dtype)
+        common = whole * len(fold) - context_basis.T @ along
+        return whole * len(fold), common * (sizes / len(fold)) + context_basis.T @ (along * member.T)
+
+    vectors = np.repeat(direction[:, None], len(sizes), 1)
+    for _ in range(ITERATIONS):
+        whole, own = parts(vectors)
+        vectors = whole - own
+        vectors /= np.linalg.norm(vectors, axis=0)
+    _, own = parts(vectors)
+    return float(np.sum(vectors * own) / len(fold))

@@ -1,18 +1,21 @@
 """How alike the context vectors of one document are, and of different ones; the blocks of Song & Zhong's Figure 2."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
-ROWS = 1024  # a block of cosines stays below 32 MB at 4 096 contexts
+from armillary.measures.leave_out import error_over_groups, leave_out
 
 
 class Similarity(NamedTuple):
-    """Mean absolute cosines of context vectors, 0 to 1."""
+    """Mean absolute cosines of context vectors, 0 to 1, with their standard errors over documents."""
 
     similarity_within: float
+    similarity_within_se: float
     similarity_between: float
+    similarity_between_se: float
     similarity_within_published: float
 
 
@@ -24,24 +27,66 @@ class BlockGram(NamedTuple):
     context_context: Float[np.ndarray, "context context_"]
 
 
-def similarity(context_basis: Float[np.ndarray, "context d_model"], document: Int[np.ndarray, "context"]) -> Similarity:
+def similarity(
+    cosines: Float[np.ndarray, "context context_"],
+    document: Int[np.ndarray, " context"],
+    group: Int[np.ndarray, " context"],
+) -> Similarity:
     """Mean absolute cosine of context vectors of the same document and of different ones, no vector with itself.
 
     The published "within" counts each vector with itself (a cosine of 1), which lifts it by (1 − within)/n for
-    documents of n windows. NaN where there is no such pair, or where a context vector is zero and has no direction. Two
-    random directions give √(2/(π d_model)), not 0.
+    documents of n windows. Errors: jackknife over `group`, the context vectors as they are, some left out. NaN where
+    there is no such pair, or where a context vector is zero and has no direction. Two random directions give
+    √(2/(π d_model)), not 0; see `similarity_null`.
     """
-    unit = unit_vectors(context_basis)
-    sums = np.zeros(2)
-    pairs = np.zeros(2)
-    for start in range(0, len(unit), ROWS):
-        cosines = np.abs(unit[start : start + ROWS] @ unit.T)
-        same = document[start : start + ROWS, None] == document
-        within = float(np.sum(cosines, where=same))
-        sums += within, float(cosines.sum()) - within
-        pairs += np.count_nonzero(same), same.size - np.count_nonzero(same)
-    itself = float(len(unit))
-    return Similarity(_ratio(sums[0] - itself, pairs[0] - itself), _ratio(sums[1], pairs[1]), _ratio(sums[0], pairs[0]))
+    kept, sizes = leave_out(group)
+    absolute = np.abs(cosines)
+    everything = pair_sums(absolute, kept)
+    absolute *= document[:, None] == document
+    same = pair_sums(absolute, kept)
+    contexts = kept.sum(axis=1)
+    per_document = kept @ np.eye(document.max() + 1)[document]
+    same_pairs = np.sum(per_document**2, axis=1)
+    within = ratio(same - contexts, same_pairs - contexts)
+    between = ratio(everything - same, contexts**2 - same_pairs)
+    return Similarity(
+        similarity_within=float(within[0]),
+        similarity_within_se=error_over_groups(within, sizes),
+        similarity_between=float(between[0]),
+        similarity_between_se=error_over_groups(between, sizes),
+        similarity_within_published=float(same[0] / same_pairs[0]),
+    )
+
+
+def similarity_null(
+    context_basis: Float[np.ndarray, "context d_model"],
+    group: Int[np.ndarray, " context"],
+    draws: int = 128,
+    seed: int = 0,
+) -> float:
+    """Mean |cos| of independent Gaussian vectors with the covariance of the context vectors: likeness by chance.
+
+    Context vectors crowd into few directions, and vectors that know nothing of each other are then alike. Their
+    sample covariance S (about zero, over C vectors in d dimensions) crowds too much: tr S² is too large by about
+    (tr S)²/C, which alone would give cosines of √(2/(π C)). So S is drawn towards the multiple of the identity with
+    the same trace, a S + (1 − a)(tr S/d) I, so far that tr of its square becomes the mean ⟨x, x′⟩² over pairs of
+    different groups, which is unbiased (a in [0, 1]; the shrinkage of Ledoit & Wolf 2004, with documents as the
+    independent units). Then `draws` vectors, all their pairs. NaN with one group or without any variance.
+    """
+    contexts, d_model = context_basis.shape
+    gram = context_basis @ context_basis.T
+    apart = group[:, None] != group
+    trace = float(np.trace(gram)) / contexts
+    if not apart.any() or trace == 0:
+        return float("nan")
+    squares, flat = gram**2, trace**2 / d_model
+    excess = float(squares.sum()) / contexts**2 - flat
+    wanted = float(squares[apart].mean()) - flat
+    share = np.sqrt(np.clip(wanted / excess, 0, 1)) if excess > 0 else 1.0
+    gaussian, products = gaussian_draws(draws, d_model, seed)
+    drawn = gaussian @ context_basis.T.astype(np.float32)
+    inner = (share / contexts) * (drawn @ drawn.T) + ((1 - share) * trace / d_model) * products
+    return mean_off_diagonal(absolute_cosines(inner))
 
 
 def block_gram(
@@ -61,5 +106,42 @@ def unit_vectors(vectors: Float[np.ndarray, "*batch d_model"]) -> Float[np.ndarr
     return vectors / np.where(norms > 0, norms, np.nan)
 
 
-def _ratio(total: float, count: float) -> float:
-    return float(total / count) if count > 0 else float("nan")
+def cosine_table(vectors: Float[np.ndarray, "context d_model"]) -> Float[np.ndarray, "context context_"]:
+    """Cosines of all pairs, float32 (a table of 4 096 windows is 67 MB), exactly 1 on the diagonal."""
+    unit = unit_vectors(vectors).astype(np.float32)
+    cosines = unit @ unit.T
+    np.fill_diagonal(cosines, 1)
+    return cosines
+
+
+def absolute_cosines(inner: Float[np.ndarray, "sample sample_"]) -> Float[np.ndarray, "sample sample_"]:
+    """|cos| of all pairs from their inner products; NaN for a vector of length zero."""
+    lengths = np.sqrt(np.diagonal(inner).clip(0))
+    lengths = np.where(lengths > 0, lengths, np.nan)
+    return np.abs(inner) / lengths[:, None] / lengths
+
+
+def mean_off_diagonal(table: Float[np.ndarray, "sample sample_"]) -> float:
+    """The mean over all pairs of two different ones."""
+    count = len(table)
+    return float((table.sum(dtype=np.float64) - np.trace(table)) / (count * (count - 1)))
+
+
+@lru_cache(maxsize=4)
+def gaussian_draws(count: int, d_model: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Standard normal vectors [count, d_model] and their inner products, float32: the same for all layers."""
+    gaussian = np.random.default_rng(seed).standard_normal((count, d_model), dtype=np.float32)
+    return gaussian, gaussian @ gaussian.T
+
+
+def pair_sums(
+    table: Float[np.ndarray, "context context_"], kept: Bool[np.ndarray, "set context"]
+) -> Float[np.ndarray, " set"]:
+    """The sum of the table over all ordered pairs that a set keeps."""
+    rows = kept.astype(table.dtype) @ table
+    return np.einsum("sc,sc->s", rows, kept, dtype=np.float64)
+
+
+def ratio(totals: Float[np.ndarray, " set"], counts: Float[np.ndarray, " set"]) -> Float[np.ndarray, " set"]:
+    """Totals over counts; NaN where there is nothing to count."""
+    return totals / np.where(counts > 0, counts, np.nan)

@@ -1,14 +1,40 @@
 """How smooth the Gram matrix of the position vectors is, and what Theorem 1 of Song & Zhong makes of it."""
 
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
-from scipy.fft import dct, dctn
+from jaxtyping import Float, Int
+from scipy.fft import dctn
 
 from armillary.measures.similarity import unit_vectors
 
 Gram = Float[np.ndarray, "position position_"]
+
+
+HIGHEST = 20
+"""Shares of the energy are given for frequencies up to this one."""
+
+ORDERS = 4
+"""Differences of higher order are beyond float64 for windows of 256."""
+
+FREQUENCIES = 10
+"""k of Theorem 1: how many of the lowest frequencies a Gram matrix is set against."""
+
+
+class Smoothness(NamedTuple):
+    """Gram matrix of the position vectors, its share of low frequencies, its differences, and Theorem 1."""
+
+    gram: Float[np.ndarray, "position position_"]
+    low_frequency_share: Float[np.ndarray, "frequency"]
+    low_frequency_share_low: Float[np.ndarray, "frequency"]
+    low_frequency_share_high: Float[np.ndarray, "frequency"]
+    low_frequency_share_null: Float[np.ndarray, "frequency"]
+    difference_max: Float[np.ndarray, "order"]
+    theorem1_residual: float
+    theorem1_bound: Float[np.ndarray, "order"]
+    theorem1_residual_published: float
+    theorem1_bound_published: Float[np.ndarray, "order"]
 
 
 class Theorem1Residual(NamedTuple):
@@ -16,6 +42,68 @@ class Theorem1Residual(NamedTuple):
 
     projected: float
     least: float
+
+
+def smoothness(
+    position_basis: Float[np.ndarray, "position d_model"],
+    position_null: Float[np.ndarray, "position d_model"],
+    position_folds: Float[np.ndarray, "fold position d_model"],
+    group: Int[np.ndarray, "context"],
+) -> Smoothness:
+    """How smooth the position vectors are along the window: everything that their Gram matrix says.
+
+    low and high are the lowest and highest share when one fold of documents is left out, null is the share of the
+    turned windows. difference_max is the largest |Δ^(m,m)| for m = 1..4. Theorem 1 for k = 10: residual ≤ bound; the
+    published basis and bound stand beside the corrected ones (the residual is then the least that any B leaves).
+    """
+    own = gram(position_basis)
+    maxima = np.array([np.abs(difference).max() for difference in differences(own, ORDERS)])
+    k = min(FREQUENCIES, len(own) - 1)
+    without = [basis_share(basis) for basis in leave_one_out(position_folds, group)]
+    without = without or [np.full(HIGHEST + 1, np.nan)]
+    orders = range(1, ORDERS + 1)
+    return Smoothness(
+        gram=own.astype(np.float32),
+        low_frequency_share=basis_share(position_basis),
+        low_frequency_share_low=np.min(without, 0),
+        low_frequency_share_high=np.max(without, 0),
+        low_frequency_share_null=basis_share(position_null),
+        difference_max=maxima,
+        theorem1_residual=theorem1_residual(own, k).projected,
+        theorem1_bound=maxima * [corrected_factor(len(own), k, m) for m in orders],
+        theorem1_residual_published=theorem1_residual(own, k, "published").least,
+        theorem1_bound_published=maxima * [6 / (8 * k) ** m for m in orders],
+    )
+
+
+def leave_one_out(
+    position_folds: Float[np.ndarray, "fold position d_model"], group: Int[np.ndarray, " context"]
+) -> list[Float[np.ndarray, "position d_model"]]:
+    """The position basis without each fold of documents; nothing with a single fold."""
+    if len(position_folds) < 2:
+        return []
+    weights = np.bincount(group % len(position_folds)) / len(group)
+    curves = position_folds - position_folds.mean(1, keepdims=True, dtype=np.float64)
+    whole = np.tensordot(weights, curves, 1)
+    return [whole - weight * curve for weight, curve in zip(weights, curves, strict=True)]
+
+
+def basis_share(position_basis: Float[np.ndarray, "position d_model"]) -> Float[np.ndarray, " frequency"]:
+    """`low_frequency_share` of the Gram matrix of the vectors, from the cosine transform of the vectors themselves."""
+    unit = unit_vectors(position_basis)
+    low = cosines(len(unit), min(HIGHEST + 1, len(unit))).T @ unit
+    return _corner_shares((low @ low.T) ** 2, float(np.sum((unit @ unit.T) ** 2)), HIGHEST)
+
+
+def low_frequency_share_sinusoidal(
+    position_basis: Float[np.ndarray, "layer position d_model"],
+) -> Float[np.ndarray, "frequency"]:
+    """The share of low frequencies of the fixed sinusoidal encoding of the same shape: a row to compare with.
+
+    Its mean over positions is taken off, as it is of every position basis.
+    """
+    encoding = sinusoidal_encoding(*position_basis.shape[1:])
+    return basis_share(encoding - encoding.mean(0))
 
 
 def gram(position_basis: Float[np.ndarray, "position d_model"]) -> Float[np.ndarray, "position position_"]:
@@ -29,7 +117,7 @@ def spectrum_2d(matrix: Gram) -> Float[np.ndarray, "frequency frequency_"]:
     return dctn(matrix.astype(np.float64, copy=False), type=2, norm="ortho")
 
 
-def low_frequency_share(matrix: Gram, highest: int = 20) -> Float[np.ndarray, "frequency"]:
+def low_frequency_share(matrix: Gram, highest: int = HIGHEST) -> Float[np.ndarray, "frequency"]:
     """Share of the energy Σ Ĝ² in frequencies 0..K of both axes, for K = 0..highest: r_K of Song & Zhong's Table 3.
 
     Counted from 0: the paper's K-th is our K − 1 for a reader who counts from 1. A matrix without energy has no share:
@@ -37,8 +125,14 @@ def low_frequency_share(matrix: Gram, highest: int = 20) -> Float[np.ndarray, "f
     directions in d dimensions gives about n(1 + n/d) / (T(1 + T/d)), n = K + 1.
     """
     energy = spectrum_2d(matrix) ** 2
-    total = energy.sum()
-    corners = np.diagonal(energy[: highest + 1, : highest + 1].cumsum(axis=0).cumsum(axis=1))
+    return _corner_shares(energy[: highest + 1, : highest + 1], float(energy.sum()), highest)
+
+
+def _corner_shares(
+    energy: Float[np.ndarray, "low low_"], total: float, highest: int
+) -> Float[np.ndarray, " frequency"]:
+    """What share of a total lies in the corner 0..K of both axes, for K = 0..highest."""
+    corners = np.diagonal(energy.cumsum(axis=0).cumsum(axis=1))
     corners = np.pad(corners, (0, highest + 1 - len(corners)), mode="edge")
     return corners / (total if total > 0 else np.nan)
 
@@ -49,12 +143,23 @@ def finite_difference(gram: Gram, order: int) -> Float[np.ndarray, "reflected re
     The reflection makes G periodic and even, of size 2T. Rounding grows by 4T² per order: at T = 256 float64 is used up
     at m = 5, and the maximum is then that of the rounding, far above the truth: a bound made of it is loose, not wrong.
     """
-    half = np.concatenate([gram.astype(np.float64, copy=False), gram[:, ::-1]], axis=1)
-    difference = np.concatenate([half, half[::-1]], axis=0)
-    for _ in range(order):
+    *_, last = [reflected(gram), *differences(gram, order)]
+    return last
+
+
+def differences(gram: Gram, orders: int) -> Iterator[Float[np.ndarray, "reflected reflected_"]]:
+    """Δ^(m,m) for m = 1, 2, ..., each from the one before."""
+    difference = reflected(gram)
+    for _ in range(orders):
         difference = difference - np.roll(difference, 1, axis=0)
         difference = (difference - np.roll(difference, 1, axis=1)) * len(gram) ** 2
-    return difference
+        yield difference
+
+
+def reflected(gram: Gram) -> Float[np.ndarray, "reflected reflected_"]:
+    """The Gram matrix with its mirror image on both axes: periodic and even."""
+    half = np.concatenate([gram.astype(np.float64, copy=False), gram[:, ::-1]], axis=1)
+    return np.concatenate([half, half[::-1]], axis=0)
 
 
 def theorem1_bound_published(gram: Gram, k: int, order: int) -> float:
@@ -69,10 +174,13 @@ def theorem1_bound_corrected(gram: Gram, k: int, order: int) -> float:
     entries of Δ count at most (g₁g_k)^m twice and g_k^2m once. Holds only if the vectors behind G sum to zero: unit
     vectors in general do not (the printed "by definition" is wrong), and then frequency 0 escapes every bound.
     """
-    positions = len(gram)
+    return corrected_factor(len(gram), k, order) * float(np.abs(finite_difference(gram, order)).max())
+
+
+def corrected_factor(positions: int, k: int, order: int) -> float:
+    """2[2(g₁g_k)^m + g_k^2m], what the largest difference counts in the corrected bound."""
     lowest, cut = 1 / (2 * positions * np.sin(np.pi * np.array([1, k]) / (2 * positions)))
-    factor = 2 * (2 * (lowest * cut) ** order + cut ** (2 * order))
-    return float(factor * np.abs(finite_difference(gram, order)).max())
+    return float(2 * (2 * (lowest * cut) ** order + cut ** (2 * order)))
 
 
 def theorem1_residual(gram: Gram, k: int, basis: Literal["corrected", "published"] = "corrected") -> Theorem1Residual:
@@ -85,14 +193,16 @@ def theorem1_residual(gram: Gram, k: int, basis: Literal["corrected", "published
     frequencies = cosines(len(gram), k) if basis == "corrected" else cosines_published(len(gram), k)
     frame = np.linalg.qr(frequencies)[0]
     kept = frame @ (frame.T @ gram)
-    projected = np.linalg.norm(gram - kept @ frame @ frame.T, 2)
-    least = np.linalg.norm(gram - kept, 2)
+    projected = np.abs(np.linalg.eigvalsh(gram - kept @ frame @ frame.T)[[0, -1]]).max()
+    rest = gram - kept
+    least = np.sqrt(max(np.linalg.eigvalsh(rest @ rest.T)[-1], 0.0))
     return Theorem1Residual(float(projected / len(gram)), float(least / len(gram)))
 
 
 def cosines(positions: int, k: int) -> Float[np.ndarray, "position frequency"]:
     """The k lowest DCT-II vectors cos((s − 1)(t − ½)π/T), s = 1..k, as columns of length 1."""
-    return np.ascontiguousarray(dct(np.eye(positions), type=2, norm="ortho", axis=0)[:k].T)
+    waves = np.cos(np.outer(np.arange(positions) + 0.5, np.arange(k)) * (np.pi / positions))
+    return waves * np.sqrt(np.where(np.arange(k) == 0, 1, 2) / positions)
 
 
 def cosines_published(positions: int, k: int) -> Float[np.ndarray, "position frequency"]:

@@ -1,10 +1,12 @@
-"""How two subspaces lie to each other, as the leading modes of two position bases: principal angles and a null."""
+"""How two subspaces lie to each other, as the leading directions of two position bases: principal angles and a null."""
 
 import numpy as np
 from jaxtyping import Float
 
 
-def leading_modes(position_basis: Float[np.ndarray, "position d_model"], k: int) -> Float[np.ndarray, "mode d_model"]:
+def leading_directions(
+    position_basis: Float[np.ndarray, "position d_model"], k: int
+) -> Float[np.ndarray, "mode d_model"]:
     """The k directions in which a position basis is largest, orthonormal, strongest first (right singular vectors)."""
     if not 1 <= k <= min(position_basis.shape):
         raise ValueError(f"a basis of shape {position_basis.shape} has {min(position_basis.shape)} modes, not k = {k}")

@@ -30,8 +30,8 @@ class AttentionCall:
     """One call of one block's attention: its input after the norm, and what enters the scores.
 
     `mask` is boolean (True: may attend) or additive; None means causal or full, as `causal` says. `bias` is ALiBi's
-    term. key and value have kv_head heads. Some models scale the query themselves and then say scaling 1: only the
-    product of the two means anything.
+    term, `sinks` a score per head that takes part in the softmax and attends to nothing. key and value have kv_head
+    heads. Some models scale the query themselves and then say scaling 1: only the product of the two means anything.
     """
 
     block: int
@@ -43,6 +43,7 @@ class AttentionCall:
     causal: bool
     mask: torch.Tensor | None = None
     bias: torch.Tensor | None = None
+    sinks: Float[torch.Tensor, " head"] | None = None
     softcap: float | None = None
     rotation: Rotation | None = None
 
@@ -106,6 +107,7 @@ class _Reading:
             scaling=query.shape[-1] ** -0.5 if scaling is None else float(scaling),
             causal=bool(getattr(module, "is_causal", True) if causal is None else causal),
             mask=mask,
+            sinks=options.get("s_aux"),
             softcap=options.get("softcap"),
             rotation=rotation,
         )
@@ -226,10 +228,15 @@ def _through(norm: nn.Module, x: torch.Tensor) -> torch.Tensor:
     return rearrange(norm(joined), "batch position (head d_head) -> batch head position d_head", head=x.shape[1])
 
 
+def products(call: AttentionCall) -> Float[torch.Tensor, "batch head query key"]:
+    """The logits: scaled products of queries and keys of all pairs, before soft cap, ALiBi and mask."""
+    key = call.key.repeat_interleave(call.query.shape[1] // call.key.shape[1], dim=1)
+    return einsum(call.query, key, "batch head query d, batch head key d -> batch head query key") * call.scaling
+
+
 def scores(call: AttentionCall) -> Float[torch.Tensor, "batch head query key"]:
     """What goes into the softmax: scaled products, soft cap, ALiBi and mask; −inf or very low where masked."""
-    key = call.key.repeat_interleave(call.query.shape[1] // call.key.shape[1], dim=1)
-    found = einsum(call.query, key, "batch head query d, batch head key d -> batch head query key") * call.scaling
+    found = products(call)
     if call.softcap is not None:
         found = torch.tanh(found / call.softcap) * call.softcap
     if call.bias is not None:
@@ -243,11 +250,20 @@ def scores(call: AttentionCall) -> Float[torch.Tensor, "batch head query key"]:
     return found.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else found + mask
 
 
+def probabilities(call: AttentionCall) -> Float[torch.Tensor, "batch head query key"]:
+    """The whole attention maps of a call; rows sum to 1, or to less where a sink takes the rest."""
+    found = scores(call).float()
+    if call.sinks is None:
+        return torch.softmax(found, dim=-1)
+    sinks = call.sinks.float()[:, None, None].expand(*found.shape[:-1], 1)
+    return torch.softmax(torch.cat([found, sinks], -1), dim=-1)[..., :-1]
+
+
 def attention_output(view: View, call: AttentionCall) -> Float[torch.Tensor, "batch position d_model"]:
     """The attention of a call from our weights alone: projections, scores, softmax, W_O and its bias."""
     heads = view.heads(call.block)
     query, key, value = query_key_value(view, call.block, call.input, call.rotation)
     ours = replace(call, query=query, key=key, value=value, scaling=heads.scale, softcap=heads.softcap)
-    pattern = torch.softmax(scores(ours).float(), dim=-1).to(value.dtype)
+    pattern = probabilities(ours).to(value.dtype)
     mixed = einsum(pattern, value, "batch head query key, batch head key d_head -> batch head query d_head")
     return einsum(mixed, heads.W_O, "batch head query d_head, head d_head d_model -> batch query d_model") + heads.b_O

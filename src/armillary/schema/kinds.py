@@ -22,7 +22,8 @@ class Variable:
 class Group:
     """One group of a run: which file holds it, what it is about, its variables, the measures that give them.
 
-    A measure finds its parameters in the groups of `inputs`, the first that has them.
+    A measure finds its parameters in the groups of `inputs`, the first that has them, and in what the measures before
+    it in the same group gave.
     """
 
     file: str

@@ -1,0 +1,34 @@
+"""Draw the pictures of the README from a run: `python docs/pictures/draw.py RUN`, or `make pictures`."""
+
+import shutil
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import sync_playwright
+
+import armillary as arm
+
+HERE = Path(__file__).parent
+FIGURES = {"position-share": "svg", "position-plane": "png"}
+SIZE = {"width": 1280, "height": 820}
+
+
+def main(folder: str) -> None:
+    """Two figures, and the first screen of the report in light and dark."""
+    run = arm.open(folder)
+    for name, kind in FIGURES.items():
+        arm.figure(run, name, HERE / f"{name}.{kind}")
+    with TemporaryDirectory() as place, sync_playwright() as driver:
+        page = arm.report(run, Path(place) / "report.html")
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for scheme in ("light", "dark"):
+            shown = browser.new_page(viewport=SIZE, color_scheme=scheme)
+            shown.goto(page.resolve().as_uri())
+            shown.wait_for_selector(".plot[data-drawn]")
+            shown.screenshot(path=HERE / f"report-{scheme}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,255 @@
+"""The page's server: routes, what a request may say, and how an error is told. It needs no model to browse."""
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import plotly
+from plotly.io.json import to_json_plotly
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from armillary.errors import ArmillaryError, RequestError
+from armillary.explorer import browsing
+from armillary.explorer.browsing import Unknown
+from armillary.explorer.worker import Cancelled, Load, Told, Worker, told
+from armillary.figures.style import THEMES, template
+from armillary.store import Run
+
+WEB = Path(__file__).parent / "web"
+PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+LARGEST = 1_000_000
+ALPHAS = (0.25, 4.0)
+"""The range of α, and the most bytes that a request may have."""
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""On every answer: the page asks nobody but its own server, and no other page may hold or read it."""
+
+
+def application(run: Run, load: Load | None = None) -> Starlette:
+    """The page of a run; `load` gives its model when it is first asked something."""
+    worker = Worker(load or model_of(run))
+    drawn = lru_cache(256)(browsing_answer(run))
+    drawing = asyncio.Lock()
+
+    async def browse(request: Request) -> Response:
+        # One picture at a time: two tabs would otherwise take every core from the model.
+        async with drawing:
+            return answer(await run_in_threadpool(drawn, *wanted(request)))
+
+    async def model(request: Request) -> Response:
+        if request.method == "POST":
+            worker.begin(again=(await body_of(request)).get("again") is True)
+        return answer(worker.status())
+
+    async def ask(request: Request) -> Response:
+        kind = request.path_params["kind"]
+        if kind not in QUESTIONS:
+            raise Unknown(f"expected one of {', '.join(QUESTIONS)}, came {kind!r}")
+        asked = asked_for(await body_of(request), prompt=kind not in ABOUT_HEADS)
+        job = worker.ask(lambda model, job: getattr(model, QUESTIONS[kind])(asked, job))
+        while not job.future.done():
+            if await request.is_disconnected():
+                job.cancel()
+                raise Cancelled
+            await asyncio.sleep(0.02)
+        return answer(job.future.result())
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        worker.close()
+
+    return Starlette(
+        routes=[
+            Route("/", page),
+            Route("/plotly.js", plotly_script),
+            Route("/api/model", model, methods=["GET", "POST"]),
+            Route("/api/ask/{kind}", ask, methods=["POST"]),
+            Route("/api/{what}", browse),
+            Route("/api/{what}/{one:path}", browse),
+            Mount("/web", StaticFiles(directory=WEB)),
+        ],
+        middleware=[Middleware(Guarded), Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])],
+        exception_handlers={ArmillaryError: refused, HTTPException: failed, Cancelled: gone, Exception: broken},
+        lifespan=lifespan,
+    )
+
+
+QUESTIONS = {
+    "look": "look",
+    "parts": "parts",
+    "goes-on": "goes_on",
+    "head-parts": "head_parts",
+    "examples": "examples",
+}
+ABOUT_HEADS = ("head-parts", "examples")
+"""What can be asked of the model, by the name of the method that answers; and those that need no prompt."""
+
+
+def model_of(run: Run) -> Load:
+    """How a run's model is loaded: torch comes in here and not before."""
+
+    def load(tell: Told) -> Any:
+        tell("starting PyTorch")
+        from armillary.explorer import asking
+
+        return asking.loaded(run, tell)
+
+    return load
+
+
+def browsing_answer(run: Run) -> Callable[..., Any]:
+    """What is read off a run, by kind and name."""
+
+    def look(what: str, *one: str) -> Any:
+        match what, *one:
+            case ["run"]:
+                return browsing.facts(run)
+            case ["themes"]:
+                return {name: template(name).to_plotly_json() for name in THEMES}
+            case ["figures", name]:
+                return browsing.figure(run, name)
+            case ["layers", number, name]:
+                return browsing.layer(run, whole(number, "layer"), name)
+            case ["measures", group, name]:
+                return browsing.measure(run, f"{group}/{name}")
+            case ["heads", block, head]:
+                return browsing.head(run, whole(block, "block"), whole(head, "head"))
+        raise Unknown(f"expected run, themes, figures, layers, measures or heads, came {'/'.join((what, *one))!r}")
+
+    return look
+
+
+def wanted(request: Request) -> tuple[str, ...]:
+    """The path of what is asked for, in its parts."""
+    return (request.path_params["what"], *(part for part in request.path_params.get("one", "").split("/") if part))
+
+
+def whole(text: str, what: str) -> int:
+    """A number of a path; what is none is not found."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 9):
+        raise Unknown(f"expected a {what} as a whole number, came {text!r}")
+    return int(text)
+
+
+async def body_of(request: Request) -> dict[str, Any]:
+    """The JSON object of a request. The type is asked for: other sites' pages cannot send it without being let."""
+    if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
+        raise HTTPException(415, "expected a body of type application/json")
+    received = bytearray()
+    async for piece in request.stream():
+        received += piece
+        if len(received) > LARGEST:
+            raise HTTPException(413, f"expected at most {LARGEST} bytes, came more; shorten the prompt")
+    try:
+        found = json.loads(received or b"{}")
+    except ValueError as error:
+        raise RequestError(f"expected a JSON object, came something else ({error})") from error
+    if not isinstance(found, dict):
+        raise RequestError(f"expected a JSON object, came a {type(found).__name__}")
+    return found
+
+
+def asked_for(body: dict[str, Any], *, prompt: bool) -> dict[str, Any]:
+    """A question with every part checked: prompt, block, head, α, and whether α changes this block alone."""
+    text = body.get("prompt", "")
+    if prompt and (not isinstance(text, str) or not text.strip()):
+        raise RequestError("expected a text with at least one word, came an empty prompt")
+    for name in ("block", "head"):
+        if type(body.get(name)) is not int:
+            raise RequestError(f"expected a whole number as {name}, came {body.get(name)!r}")
+    alpha = body.get("alpha", 1.0)
+    if type(alpha) not in (int, float) or not (math.isfinite(alpha) and ALPHAS[0] <= alpha <= ALPHAS[1]):
+        raise RequestError(f"expected α from {ALPHAS[0]} to {ALPHAS[1]}, came {alpha!r}")
+    return {
+        "prompt": text,
+        "block": body["block"],
+        "head": body["head"],
+        "alpha": float(alpha),
+        "only": body.get("only") is True,
+    }
+
+
+async def page(_: Request) -> Response:
+    """The page itself."""
+    return FileResponse(WEB / "index.html")
+
+
+async def plotly_script(_: Request) -> Response:
+    """plotly.js as it came with the installed package."""
+    return FileResponse(PLOTLY, media_type="text/javascript")
+
+
+def answer(content: Any, status: int = 200) -> Response:
+    """Anything as JSON; arrays as plotly reads them, numbers that are none as null."""
+    return Response(to_json_plotly(content, engine="json"), status, media_type="application/json")
+
+
+async def refused(_: Request, error: Exception) -> Response:
+    """What a user can put right, as one line."""
+    return answer({"error": told(error)}, 404 if isinstance(error, Unknown) else 400)
+
+
+async def failed(_: Request, error: Exception) -> Response:
+    """No such page, or a request of the wrong kind."""
+    assert isinstance(error, HTTPException)
+    return answer({"error": str(error.detail)}, error.status_code)
+
+
+async def gone(_: Request, error: Exception) -> Response:
+    """Nobody waits for this answer."""
+    return answer({"error": "the question was cancelled"}, 409)
+
+
+async def broken(_: Request, error: Exception) -> Response:
+    """A fault of the explorer; its traceback goes to the terminal."""
+    return answer({"error": f"the explorer failed, its terminal says where ({told(error)})"}, 500)
+
+
+class Guarded:
+    """Puts the headers on every answer and turns away requests that another site's page sent."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                ours = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message["headers"], *ours]
+            await send(message)
+
+        sent = dict(scope["headers"])
+        origin = sent.get(b"origin")
+        if origin is not None and origin != b"http://" + sent.get(b"host", b""):
+            refusal = answer({"error": "expected a request of this page itself, came one of another site"}, 403)
+            await refusal(scope, receive, guarded)
+            return
+        await self.app(scope, receive, guarded)

@@ -1,0 +1,145 @@
+// Elements, state in the address, requests, plots: what every view needs.
+
+/** An element. Strings become text, never markup; on* are listeners. */
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "value") node.value = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+export const busy = (words) => el("p", { class: "busy", role: "status" }, words);
+export const problem = (words) => el("p", { class: "error", role: "alert" }, words);
+
+const FIRST = { view: "layers", layer: "0", section: "", measure: "", block: "", head: "0", prompt: "", alpha: "1", only: "", level: "tokens" };
+const LONGEST_LINK = 8000;
+
+/** The state is the address: a link restores it. */
+export function state() {
+  return { ...FIRST, ...Object.fromEntries(new URLSearchParams(location.hash.slice(1))) };
+}
+
+/** The address of the state with some values changed; what is as at first is not said. */
+export function link(values) {
+  const next = { ...state(), ...Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)])) };
+  const kept = Object.entries(next).filter(([name, value]) => value !== FIRST[name] && value.length <= LONGEST_LINK);
+  return "#" + new URLSearchParams(kept);
+}
+
+/** Change the state; a new view is a step that the Back button undoes, a slider's movement is not. */
+export function change(values, step = false) {
+  if (step) history.pushState(null, "", link(values));
+  else history.replaceState(null, "", link(values));
+}
+
+/** JSON of the server; an error is thrown with the server's own line. */
+async function answered(path, options) {
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("The explorer does not answer. Is `armillary explore` still running?");
+  }
+  const content = await response.json();
+  if (!response.ok) throw new Error(content.error);
+  return content;
+}
+
+export const read = (path, signal) => answered(`api/${path}`, { signal });
+export const post = (path, body = {}, signal) =>
+  answered(`api/${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal });
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+let themes = null;
+
+/** Draw a figure of the server in the colours of the page. */
+export async function draw(box, figure, words = "") {
+  themes ??= await read("themes");
+  box.figure = figure;
+  box.setAttribute("role", "img");
+  if (words) box.setAttribute("aria-label", words);
+  const layout = { ...figure.layout, template: themes[dark.matches ? "dark" : "light"], autosize: true };
+  await Plotly.react(box, figure.data, layout, { responsive: true, displaylogo: false, displayModeBar: false });
+}
+
+dark.addEventListener("change", () => {
+  for (const box of document.querySelectorAll(".plot")) if (box.figure) draw(box, box.figure);
+});
+
+/** A card with a heading, a plot and a line of text. */
+export function card(title, figure, text, ...more) {
+  const plot = el("div", { class: "plot" });
+  const box = el("section", { class: "card" }, title ? el("h3", {}, title) : null, plot, text ? el("p", {}, text) : null, ...more);
+  box.drawn = () => draw(plot, figure, title);
+  return box;
+}
+
+const CIVIDIS = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
+const SIGNED = ["#053061", "#4393c3", "#f7f7f7", "#d6604d", "#67001f"];
+
+/** The colour of a share from 0 to 1. */
+export function colour(share) {
+  const at = share * (CIVIDIS.length - 1);
+  const low = Math.min(Math.floor(at), CIVIDIS.length - 2);
+  const [one, other] = [CIVIDIS[low], CIVIDIS[low + 1]].map((hex) => [1, 3, 5].map((from) => parseInt(hex.slice(from, from + 2), 16)));
+  return `rgb(${one.map((value, channel) => Math.round(value + (other[channel] - value) * (at - low))).join(",")})`;
+}
+
+/** What the colours mean: a bar from low to high. */
+export function ramp(low, high, words, signed = false) {
+  const bar = el("div", { class: "ramp" });
+  bar.style.background = `linear-gradient(to right, ${(signed ? SIGNED : CIVIDIS).join(",")})`;
+  return el("div", { class: "scale" }, bar, el("div", { class: "ends" }, el("span", {}, number(low)), el("span", {}, words), el("span", {}, number(high))));
+}
+
+/** Several small plots with titles side by side in one card, under one bar of colours. */
+export function mosaic(title, parts, bar, text) {
+  const plots = parts.map(() => el("div", { class: "plot" }));
+  const boxes = parts.map((part, at) => el("figure", {}, part.title ? el("figcaption", {}, part.title) : null, plots[at]));
+  const box = el("section", { class: "card" }, el("h3", {}, title), bar, el("div", { class: parts.length > 2 ? "mosaic many" : "mosaic" }, boxes), el("p", {}, text));
+  box.drawn = async () => {
+    for (const [at, part] of parts.entries()) await draw(plots[at], part.figure, `${title}: ${part.title}`);
+  };
+  return box;
+}
+
+/** Put cards into a place and draw them once they have a width. */
+export async function place(box, ...cards) {
+  box.replaceChildren(...cards);
+  for (const one of cards) await one.drawn?.();
+}
+
+/** A labelled slider over whole numbers, or over `shown` values of them. */
+export function slider(label, most, value, moved, shown = (number) => number, least = 0) {
+  const told = el("b", {}, String(shown(value)));
+  const input = el("input", { type: "range", min: least, max: most, step: 1, value });
+  input.addEventListener("input", () => {
+    told.textContent = shown(Number(input.value));
+    input.setAttribute("aria-valuetext", told.textContent);
+    moved(Number(input.value));
+  });
+  const box = el("label", { class: "wide" }, el("span", {}, label + " ", told), input);
+  box.set = (number) => {
+    input.value = number;
+    told.textContent = shown(Number(input.value));
+  };
+  return box;
+}
+
+/** Wait until nothing was called for a moment. */
+export function calmly(action, pause = 120) {
+  let timer = 0;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => action(...values), pause);
+  };
+}
+
+export const within = (text, most) => Math.min(Math.max(Number.parseInt(text, 10) || 0, 0), Math.max(most, 0));
+export const number = (value) => (value === null || !Number.isFinite(value) ? "–" : Number(value.toPrecision(3)).toString());

@@ -1,0 +1,101 @@
+"""How every figure looks: colours, fonts, margins, light and dark, and text that stays text."""
+
+import html
+import textwrap
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D00")
+"""Colours of Okabe & Ito, which the colour-blind tell apart; their yellow darkened, as it is lost on white."""
+
+NULL = "#888888"
+"""Colour of nulls and references, seen on white and on black."""
+
+SIGNED = "RdBu_r"
+"""Colour scale of fields that have a zero in the middle."""
+
+POSITIVE = "Cividis"
+"""Colour scale of fields that begin at zero."""
+
+LIGHT = {"paper": "#ffffff", "ink": "#1c2024", "grid": "#e3e6ea"}
+DARK = {"paper": "#14171c", "ink": "#e6e9ee", "grid": "#2f353d"}
+THEMES = {"light": LIGHT, "dark": DARK}
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+HEIGHT = 400
+TITLE_LETTERS = 46  # a line of a title at 15 px is then narrower than a phone's 390 px
+
+
+def template(theme: str = "light") -> go.layout.Template:
+    """The layout that figures share, for a light or a dark page."""
+    colours = THEMES[theme]
+    axis: dict[str, object] = {
+        "automargin": True,
+        "ticks": "outside",
+        "title": {"standoff": 8},
+        "exponentformat": "power",
+    }
+    axis |= dict.fromkeys(("gridcolor", "zerolinecolor", "linecolor", "tickcolor"), colours["grid"])
+    layout = go.Layout(
+        paper_bgcolor=colours["paper"],
+        plot_bgcolor=colours["paper"],
+        font={"family": FONT, "size": 13, "color": colours["ink"]},
+        title={"font": {"size": 15}, "x": 0, "xanchor": "left", "y": 1, "yanchor": "top", "pad": {"t": 14, "l": 12}},
+        colorway=PALETTE,
+        xaxis=axis,
+        yaxis=axis,
+        margin={"l": 52, "r": 14, "t": 24, "b": 48},
+        hoverlabel={"font": {"family": FONT, "size": 12}},
+        annotationdefaults={"font": {"size": 13}},
+    )
+    return go.layout.Template(layout=layout)
+
+
+def literal(text: str, letters: int = 60) -> str:
+    """A token's or document's text as plotly will show it letter by letter, cut to a length.
+
+    Plotly reads tags, entities and, where MathJax is near, dollars in any text. It knows &lt; and &gt; but not &quot;.
+    """
+    cut = text if len(text) <= letters else text[: letters - 1] + "…"
+    return html.escape(cut, quote=False).replace("$", "&#36;")
+
+
+def panels(
+    rows: int = 1, columns: int = 1, titles: tuple[str, ...] = (), height: int = HEIGHT, one_scale: bool = False
+) -> go.Figure:
+    """An empty figure of one or more panels, in the common style; with one scale, panels share their vertical axis."""
+    spacing = {"horizontal_spacing": 0.1 / columns + 0.03, "vertical_spacing": min(90 / (height - 170), 0.9 / rows)}
+    names = [literal(title) for title in titles] or None
+    figure = make_subplots(rows, columns, subplot_titles=names, shared_yaxes="all" if one_scale else False, **spacing)
+    top = 30 if titles else 24
+    below = 66 / (height - top - 48)
+    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": -below, "yanchor": "top", "font": {"size": 12}}
+    return figure.update_layout(template=template(), height=height, margin={"t": top}, legend=legend)
+
+
+def axes(figure: go.Figure, across: str, up: str, **more: object) -> go.Figure:
+    """Name the axes: across below the lowest panels, up beside the leftmost."""
+    figure.for_each_yaxis(lambda axis: axis.update(title_text=up) if axis.anchor in first_column(figure) else None)
+    figure.for_each_xaxis(lambda axis: axis.update(title_text=across) if axis.anchor in lowest_row(figure) else None)
+    return figure.update_yaxes(**more)
+
+
+def first_column(figure: go.Figure) -> set[str]:
+    """The x axes of the leftmost panels."""
+    return {axis.plotly_name.replace("axis", "") for axis in figure.select_xaxes() if (axis.domain or (0,))[0] < 1e-6}
+
+
+def lowest_row(figure: go.Figure) -> set[str]:
+    """The y axes of the lowest panels."""
+    return {axis.plotly_name.replace("axis", "") for axis in figure.select_yaxes() if (axis.domain or (0,))[0] < 1e-6}
+
+
+def titled(figure: go.Figure, text: str, theme: str = "light") -> go.Figure:
+    """The figure with its finding above it, broken into lines that fit a phone, for a light or a dark page."""
+    lines = textwrap.wrap(text, TITLE_LETTERS) or [""]
+    room = 21 * len(lines) + 10
+    top = (figure.layout.margin.t or 0) + room
+    height = (figure.layout.height or HEIGHT) + room
+    title = "<br>".join(literal(line, len(line)) for line in lines)
+    return figure.update_layout(title={"text": title}, margin={"t": top}, height=height, template=template(theme))

@@ -1,0 +1,112 @@
+"""Modes of the position basis found without some documents and measured on them: noise does not inflate them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import stats
+
+LEADING = 20
+"""How many modes are looked at."""
+
+CLOSE = 2
+"""How many modes of noise come near the null's point: the first two, as simulations show."""
+
+REPLICATES = 8
+"""How often the folds are turned for the null."""
+
+STEPS = 8
+"""Power iterations for the null's leading mode: any direction found without a fold will do, this one is nearly it."""
+
+
+class Heldout(NamedTuple):
+    """Held-out energies of the modes, their null, how many stand above it, and the spectra without each fold."""
+
+    energy_heldout: Float[np.ndarray, "mode"]
+    energy_heldout_null: float
+    rank_heldout: int
+    rank_heldout_low: int
+    rank_heldout_high: int
+    singular_value_without: Float[np.ndarray, "fold mode"]
+
+
+def heldout(
+    position_folds: Float[np.ndarray, "fold position d_model"], group: Int[np.ndarray, "context"], seed: int = 0
+) -> Heldout:
+    """Energy of each mode of the position basis, found without a fold of documents and measured with it.
+
+    energy_heldout_k = Σ_f w_f uᵀ M_f P₋fᵀ u, u the k-th left singular vector of P₋f, the position basis without fold f,
+    w_f the fold's share of the contexts: an estimate of σ_k² that noise does not inflate; it may be negative.
+    energy_heldout_null is the 95 % point of the leading mode's energy when every fold's curve, less the common one, is
+    turned by an offset of its own, such that noise exceeds it with neither of its first two modes. rank_heldout counts
+    those of the 20 leading modes that exceed it; a strong noise may stand before a weak effect, so they need not be the
+    first. low and high are the lowest and highest count when one fold is left out of the sum. NaN and 0 with fewer than
+    two folds.
+    """
+    modes = min(position_folds.shape[1:])
+    if len(position_folds) < 2:
+        return Heldout(np.full(modes, np.nan), float("nan"), 0, 0, 0, np.full((len(position_folds), modes), np.nan))
+    sizes = np.bincount(group % len(position_folds)).astype(np.float64)
+    weights, curves = sizes / sizes.sum(), position_folds - position_folds.mean(1, keepdims=True, dtype=np.float64)
+    terms, spectra = fold_energies(curves, weights, modes)
+    threshold = null_point(curves, weights, seed)
+    energy = terms.sum(0)
+    left = [above(np.delete(terms, f, 0).sum(0) / (1 - w), threshold / (1 - w)) for f, w in enumerate(weights)]
+    return Heldout(energy, threshold, above(energy, threshold), min(left), max(left), spectra)
+
+
+def fold_energies(
+    curves: Float[np.ndarray, "fold position d_model"], weights: Float[np.ndarray, " fold"], modes: int
+) -> tuple[Float[np.ndarray, "fold mode"], Float[np.ndarray, "fold mode"]]:
+    """Each fold's term of the held-out energies, and the singular values of the basis without it."""
+    if curves.shape[1] > curves.shape[2]:
+        curves = curves.swapaxes(1, 2)  # uᵀ M Pᵀ u = vᵀ Pᵀ M v for a pair of singular vectors: the shorter side serves
+    whole = np.tensordot(weights, curves, 1)
+    terms, spectra = np.empty((2, len(curves), modes))
+    for fold, (weight, part) in enumerate(zip(weights, curves, strict=True)):
+        others = (whole - weight * part) / (1 - weight)
+        energies, vectors = np.linalg.eigh(others @ others.T)
+        found = vectors[:, : -modes - 1 : -1]
+        terms[fold] = weight * np.sum(found * ((part @ others.T) @ found), 0)
+        spectra[fold] = np.sqrt(energies[: -modes - 1 : -1].clip(0))
+    return terms, spectra
+
+
+def above(energy: Float[np.ndarray, " mode"], threshold: float) -> int:
+    """How many of the leading modes stand above a threshold."""
+    return int(np.count_nonzero(energy[:LEADING] > threshold))
+
+
+def null_point(
+    curves: Float[np.ndarray, "fold position d_model"], weights: Float[np.ndarray, " fold"], seed: int
+) -> float:
+    """95 % point of the larger of the first two modes' held-out energies when folds are turned against each other.
+
+    What is turned are the folds' curves less their mean, brought back to full strength by 1/√(1 − w). Products of two
+    folds then have mean 0: with R turnings the point is t · sd · √(1 + 1/R), sd that of the first mode, Student's t
+    with R degrees of freedom at √0.95.
+    """
+    length = curves.shape[1]
+    rng = np.random.default_rng(seed)
+    noise = (curves - np.tensordot(weights, curves, 1)) / np.sqrt(1 - weights)[:, None, None]
+    noise, shares = noise.astype(np.float32), weights.astype(np.float32)
+    energies = []
+    for _ in range(REPLICATES):
+        turned = np.stack([np.roll(curve, int(rng.integers(length)), 0) for curve in noise])
+        energies.append(leading_energy(turned, shares, rng))
+    spread = np.sqrt(np.mean(np.square(energies)) * (1 + 1 / REPLICATES))
+    return float(stats.t.ppf(0.95 ** (1 / CLOSE), REPLICATES) * spread)
+
+
+def leading_energy(
+    curves: Float[np.ndarray, "fold position d_model"], weights: Float[np.ndarray, " fold"], rng: np.random.Generator
+) -> float:
+    """Σ_f w_f uᵀ N_f N₋fᵀ u, u the leading mode of N₋f: the held-out energy, by power iteration in float32."""
+    weighted = weights[:, None, None] * curves
+    without = weighted.sum(0) - weighted
+    modes = rng.standard_normal((len(curves), 1, curves.shape[1]), dtype=np.float32)
+    for _ in range(STEPS):
+        modes = (modes @ without) @ without.swapaxes(1, 2)
+        modes /= np.linalg.norm(modes, axis=2, keepdims=True)
+    own, others = (modes @ weighted).astype(np.float64), (modes @ without).astype(np.float64)
+    return float(np.sum(own * others / (1 - weights[:, None, None].astype(np.float64))))

@@ -1,0 +1,117 @@
+"""Names for heads, by what they do: each score against the random twin, whose heads do nothing on purpose."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+
+from armillary.measures.groups import group_mean
+
+LOCAL_SPANS = 4
+"""How many bins of distance count as near: 0, 1, 2 and 3–4 tokens."""
+
+SPECIAL = {"induction": 0.2, "duplicate": 0.2, "previous": 0.2}
+"""What a head looks for, and how much of the mass beyond the twin's reach it must put there."""
+
+GENERAL = {"sink": 0.5, "local": 0.5}
+"""Where a head looks when it looks for nothing in particular."""
+
+UNIFORM = 0.9
+"""Entropy over its maximum from which a head without another name is called uniform."""
+
+PerHead = Float[np.ndarray, "block head"]
+
+
+class Taxonomy(NamedTuple):
+    """A name for each head, empty where none fits, with the scores that decide it, their errors and their nulls."""
+
+    kind: Shaped[np.ndarray, "block head"]
+    induction: PerHead
+    induction_se: PerHead
+    induction_null: float
+    duplicate: PerHead
+    duplicate_se: PerHead
+    duplicate_null: float
+    previous: PerHead
+    previous_se: PerHead
+    previous_null: float
+    sink: PerHead
+    sink_se: PerHead
+    sink_null: float
+    local: PerHead
+    local_se: PerHead
+    local_null: float
+
+
+class Score(NamedTuple):
+    """A score of every head, its standard error, and the highest that a head of the random twin reaches."""
+
+    value: PerHead
+    se: PerHead
+    null: float
+
+
+def taxonomy(
+    induction_repeats: Float[np.ndarray, "block head repeat"],
+    duplicate_repeats: Float[np.ndarray, "block head repeat"],
+    previous_repeats: Float[np.ndarray, "block head repeat"],
+    induction_twin: PerHead,
+    duplicate_twin: PerHead,
+    previous_twin: PerHead,
+    mass_first_twin: PerHead,
+    mass_local_twin: PerHead,
+    mass_first: PerHead,
+    mass_first_se: PerHead,
+    entropy_relative: PerHead,
+    distance_profile_groups: Float[np.ndarray, "block head group span"],
+    windows: Int[np.ndarray, "group"],
+) -> Taxonomy:
+    """Scores are masses of attention, from 0 to 1. On random tokens that come twice, from the second copy: induction on
+    the token after the first occurrence, duplicate on the first occurrence, previous on the token before. On text: sink
+    on position 0, local within 4 tokens.
+
+    A head gets a name when its score exceeds null + share · (1 − null), null the highest score of any head of the twin:
+    one number per score, so that many heads are no excuse. Among induction, duplicate and previous the highest score
+    names the head, else the higher of sink and local; uniform is a head without name whose entropy is 0.9 of its
+    maximum. Thresholds are a choice; the scores are there to choose others.
+    """
+    local = group_mean(np.moveaxis(distance_profile_groups[..., :LOCAL_SPANS].sum(-1), -1, 0), windows)
+    scores = {
+        "induction": over_repeats(induction_repeats, induction_twin),
+        "duplicate": over_repeats(duplicate_repeats, duplicate_twin),
+        "previous": over_repeats(previous_repeats, previous_twin),
+        "sink": Score(mass_first, mass_first_se, float(mass_first_twin.max())),
+        "local": Score(local.mean, local.se, float(mass_local_twin.max())),
+    }
+    return Taxonomy(
+        names(scores, entropy_relative),
+        *scores["induction"],
+        *scores["duplicate"],
+        *scores["previous"],
+        *scores["sink"],
+        *scores["local"],
+    )
+
+
+def over_repeats(each: Float[np.ndarray, "block head repeat"], twin: PerHead) -> Score:
+    """Mean over windows of random tokens, which are independent draws; NaN as error of a single window."""
+    repeats = each.shape[-1]
+    spread = each.std(-1, ddof=1) if repeats > 1 else np.full(each.shape[:-1], np.nan)
+    return Score(each.mean(-1), spread / np.sqrt(repeats), float(twin.max()))
+
+
+def names(scores: dict[str, Score], entropy_relative: PerHead) -> Shaped[np.ndarray, "block head"]:
+    """The name of each head; empty where none fits."""
+    special, general = (named(scores, kinds) for kinds in (SPECIAL, GENERAL))
+    found = np.where(special != "", special, general)
+    return np.where((found == "") & (entropy_relative >= UNIFORM), "uniform", found)
+
+
+def named(scores: dict[str, Score], kinds: dict[str, float]) -> Shaped[np.ndarray, "block head"]:
+    """The kind with the highest score among those that pass their threshold; empty where none does."""
+    passing = [
+        np.where(scores[kind].value > scores[kind].null + share * (1 - scores[kind].null), scores[kind].value, -1.0)
+        for kind, share in kinds.items()
+    ]
+    stacked = np.stack(passing)
+    return np.where(stacked.max(0) >= 0, np.array(list(kinds))[stacked.argmax(0)], "")

@@ -1,0 +1,51 @@
+"""The report of a run: one self-contained page of answers, figures and provenance, for one run or for two."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from armillary.errors import RequestError, StoreError
+from armillary.reporting.comparison import comparison_report
+from armillary.reporting.content import run_report
+from armillary.reporting.page import page
+from armillary.store import Run, reason
+from armillary.store import open as open_run
+from armillary.threads import libraries
+
+
+def report(run: Run | str | Path, out: str | Path | None = None, other: Run | str | Path | None = None) -> Path:
+    """Write the report of a run, or of two beside each other, as one HTML file that asks for nothing else.
+
+    `run` and `other` are runs or their folders. Without `out` the page goes into the folder of the run, as
+    report.html, or comparison.html where there are two. Returns the path of the file.
+    """
+    one = opened(run)
+    name = "report.html" if other is None else "comparison.html"
+    if out is None and one.folder is None:
+        raise RequestError(f"this run has no folder: say where the page goes, as in report(run, {name!r})")
+    path = Path(out) if out is not None else Path(one.folder or "", name)
+    with libraries().limit(limits=1, user_api="blas"):  # many small products: slower when shared out among cores
+        content = run_report(one) if other is None else comparison_report(one, opened(other))
+    write(path, page(content))
+    return path
+
+
+def opened(run: Run | str | Path) -> Run:
+    """The run itself, or the one of a folder."""
+    return run if isinstance(run, Run) else open_run(run)
+
+
+def write(path: Path, text: str) -> None:
+    """Write the page at once: an older one stays whole until the new one is complete."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(temporary, path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        raise StoreError(f"cannot write {path} ({reason(error)}): free some space or choose another --out") from error
+
+
+__all__ = ["report"]

@@ -1,0 +1,55 @@
+"""Figures as files for papers: SVG, PDF or PNG, drawn by kaleido in a browser that is installed."""
+
+import difflib
+from importlib.util import find_spec
+from pathlib import Path
+
+from armillary.errors import RequestError, StoreError
+from armillary.figures import available
+from armillary.store import Run, reason
+
+FORMATS = ("svg", "pdf", "png")
+WIDTH = 800
+"""Width of a picture in pixels; a PNG has twice as many dots each way."""
+
+
+def figure(run: Run, name: str, out: str | Path | None = None, theme: str = "light") -> Path:
+    """Write one figure of a run, with its finding as title, and return the path of the file.
+
+    The ending of `out` chooses the format: .svg, .pdf or .png; without `out` it is NAME.svg in the current folder.
+    `run.plot(name)` gives the same figure to look at. Needs the extra `static` and Chromium or Chrome.
+    """
+    path = Path(out) if out is not None else Path(f"{name}.svg")
+    kind = path.suffix.removeprefix(".").lower()
+    if kind not in FORMATS:
+        raise RequestError(f"cannot tell the format of {path}: end it in .{', .'.join(FORMATS)}")
+    known(run, name)
+    picture = drawn(run, name, kind, theme)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(picture)
+    except OSError as error:
+        raise StoreError(f"cannot write {path} ({reason(error)}): free some space or choose another --out") from error
+    return path
+
+
+def known(run: Run, name: str) -> None:
+    """Refuse a misspelt name with those that are near it; `plot` says what else can be wrong with a name."""
+    offered = [one.name for one in available(run.results)]
+    near = difflib.get_close_matches(name, offered, 3)
+    if name not in offered and near:
+        raise RequestError(f"no figure {name!r} in this run: did you mean {' or '.join(near)}?")
+
+
+def drawn(run: Run, name: str, kind: str, theme: str) -> bytes:
+    """The picture; what is missing is named, be it the package or the browser."""
+    picture = run.plot(name, theme)
+    if find_spec("kaleido") is None:
+        raise RequestError("drawing to a file needs kaleido: pip install 'armillary[static]'")
+    try:
+        return bytes(picture.to_image(format=kind, width=WIDTH, scale=2 if kind == "png" else 1))
+    except RuntimeError as error:  # kaleido's and plotly's own, for a browser that is missing or does not start
+        raise RequestError(
+            f"drawing to a file needs a browser that starts, Chromium or Chrome ({reason(error) or 'none was found'}): "
+            "install one, or download the picture from the report"
+        ) from error

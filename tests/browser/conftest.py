@@ -1,0 +1,109 @@
+"""A real browser for the tests, watched: what it asks for, what it complains about, which dialogs open."""
+
+import base64
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+INK = """async (picture) => {
+  const image = new Image();
+  image.src = "data:image/png;base64," + picture;
+  await image.decode();
+  const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+  const context = canvas.getContext("2d");
+  context.drawImage(image, 0, 0);
+  const { data } = context.getImageData(0, 0, image.width, image.height);
+  let other = 0;
+  for (let i = 0; i < data.length; i += 4)
+    if (Math.abs(data[i] - data[0]) + Math.abs(data[i + 1] - data[1]) + Math.abs(data[i + 2] - data[2]) > 60) other++;
+  return { share: (4 * other) / data.length, corner: Array.from(data.slice(0, 3)) };
+}"""
+"""Share of a picture's pixels that are clearly unlike its corner, and the colour of the corner."""
+
+
+@dataclass
+class Visit:
+    """A page and what was seen of it."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+
+    def watch(self) -> None:
+        """Write down requests, complaints and dialogs from now on."""
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("console", lambda said: self.problems.append(said.text) if said.type in BAD else None)
+        self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
+
+
+BAD = ("error", "warning", "assert")
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """Debian's Chromium. Without it tests are skipped, unless everything must run: then they fail."""
+    path = shutil.which("chromium")
+    if path is None:
+        missing = "chromium is not installed: run `make browser`"
+        (pytest.fail if os.environ.get("ARMILLARY_MUST_RUN_ALL") == "1" else pytest.skip)(missing)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium):
+    """Open an address in a window of some width, light or dark, and watch it."""
+    opened = []
+
+    def go(address, width=1280, height=800, scheme="light"):
+        context = chromium.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=width < 500
+        )
+        opened.append(context)
+        one = Visit(context.new_page())
+        one.watch()
+        one.page.goto(address)
+        return one
+
+    yield go
+    for context in opened:
+        context.close()
+
+
+@pytest.fixture
+def ink(chromium):
+    """Measure a picture: its share of pixels unlike the corner, and the corner's colour."""
+    context = chromium.new_context()
+    page = context.new_page()
+
+    def measured(picture: bytes):
+        return page.evaluate(INK, base64.b64encode(picture).decode())
+
+    yield measured
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def artefacts(tmp_path_factory):
+    """Where pictures of the pages are kept: ARMILLARY_ARTEFACTS, else a folder of this run of the tests."""
+    given = os.environ.get("ARMILLARY_ARTEFACTS")
+    folder = Path(given) if given else tmp_path_factory.mktemp("artefacts")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

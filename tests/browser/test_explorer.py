@@ -1,0 +1,224 @@
+"""The explorer in a real browser: browse and ask, links, reloads, two tabs, a failing model, text that stays text."""
+
+import importlib.util
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+import uvicorn
+
+import armillary as arm
+from armillary.errors import SourceError
+from armillary.explorer.app import application
+from armillary.explorer.serving import bound
+
+_spec = importlib.util.spec_from_file_location("tiny_run", Path(__file__).parents[1] / "explorer" / "tiny_run.py")
+tiny_run = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(tiny_run)
+
+PROMPT = "The quick brown fox jumps over the lazy dog. Unbelievable!"
+LONG = 120_000
+
+
+@contextmanager
+def served(run, load=None):
+    """A page while the `with` lasts."""
+    server = uvicorn.Server(
+        uvicorn.Config(application(run, load), log_level="error", ws="none", timeout_graceful_shutdown=1)
+    )
+    listening = bound(None)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+    server.should_exit = True
+    thread.join(30)
+    listening.close()
+
+
+def at(address, **state):
+    return f"{address}#{urlencode(state)}"
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return tiny_run.surveyed(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="module")
+def page(tiny):
+    with served(tiny) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def smollm2(tmp_path_factory):
+    """One small run of a real model, and its page."""
+    out = tmp_path_factory.mktemp("smollm2") / "run"
+    run = arm.survey(arm.load("smollm2"), "python-docs", contexts=16, length=64, heads=True, out=out, progress=False)
+    with served(run) as address:
+        yield address
+
+
+def answered(page):
+    page.wait_for_selector("text=How the model goes on", timeout=LONG)
+
+
+def clean(one, address):
+    assert one.problems == []
+    assert one.dialogs == []
+    assert all(url.startswith((address, "data:", "blob:")) for url in one.requests)
+
+
+@pytest.mark.real
+def test_browse_and_ask_on_a_real_model(smollm2, visit, ink):
+    one = visit(at(smollm2, layer=12))
+    tab = one.page
+    tab.wait_for_selector(".cards[data-layer='12']", timeout=LONG)
+    for plot in tab.query_selector_all(".plot"):
+        assert ink(plot.screenshot())["share"] > 0.01
+    tab.keyboard.press("ArrowRight")
+    tab.wait_for_selector(".cards[data-layer='13']", timeout=LONG)
+    assert "layer=13" in tab.url
+    tab.click("#views >> text=Heads")
+    tab.wait_for_selector("[role=gridcell]")
+    assert tab.locator("[role=gridcell]").count() == 270
+    tab.select_option("#measure", "heads/mass_first")
+    tab.focus("[data-at='0,0']")
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#head h2:has-text('L1H1')", timeout=LONG)
+    tab.click("#views >> text=Ask")
+    tab.fill("#prompt", PROMPT)
+    tab.keyboard.press("Control+Enter")
+    answered(tab)
+    assert tab.locator("#answers .tokens li").count() == 14
+    assert tab.locator(".mosaic.many figure").count() == 6
+    tab.reload()
+    answered(tab)
+    assert tab.input_value("#prompt") == PROMPT
+    assert "block=1" in tab.url
+    clean(one, smollm2)
+
+
+@pytest.mark.real
+def test_a_prompt_of_ten_thousand_tokens_is_refused_in_words(smollm2, visit):
+    tab = visit(at(smollm2, view="ask")).page
+    tab.fill("#prompt", "word " * 10_000)
+    tab.click("#send")
+    tab.wait_for_selector("#said .error", timeout=LONG)
+    said = tab.inner_text("#said")
+    assert "at most 64 tokens (the run knows 64 positions, smollm2 itself takes 8192)" in said
+    tab.reload()
+    tab.wait_for_selector("#send")
+
+
+@pytest.mark.real
+def test_two_tabs_ask_at_once(smollm2, visit):
+    tabs = [visit(at(smollm2, view="ask", prompt=text, alpha=2)).page for text in (PROMPT, "Paris is a city in")]
+    for tab in tabs:
+        answered(tab)
+    assert tabs[0].inner_text("#answers .tokens") != tabs[1].inner_text("#answers .tokens")
+    assert tabs[0].locator(".text.after").count() == 1
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_fits_its_window_and_is_kept_as_a_picture(smollm2, visit, artefacts, ink, width, scheme):
+    views = {
+        "layers": ({"layer": 12}, ".cards[data-layer='12']"),
+        "figures": ({"view": "figures", "section": "position"}, "figure, .plot .main-svg"),
+        "heads": ({"view": "heads", "block": 3, "head": 2}, "#head .cards .card:nth-child(2) .main-svg"),
+        "ask": ({"view": "ask", "block": 3, "head": 2, "prompt": PROMPT, "alpha": 2}, "text=How the model goes on"),
+    }
+    for name, (state, sign) in views.items():
+        tab = visit(at(smollm2, **state), width=width, scheme=scheme).page
+        tab.wait_for_selector(sign, timeout=LONG)
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        picture = tab.screenshot(path=artefacts / f"explorer-{name}-{width}-{scheme}.png", full_page=True)
+        corner = ink(picture)["corner"]
+        assert (sum(corner) > 600) == (scheme == "light")
+
+
+def test_an_empty_prompt_is_told_and_nothing_is_asked(page, visit):
+    one = visit(at(page, view="ask"))
+    one.page.click("#send")
+    one.page.wait_for_selector("#said .error")
+    assert "the prompt is empty" in one.page.inner_text("#said")
+    assert not any("/api/ask/" in url for url in one.requests)
+
+
+def test_hostile_names_and_tokens_stay_text(page, visit):
+    prompt = " ".join(tiny_run.HOSTILE)
+    one = visit(at(page, view="ask", prompt=prompt, level="words", alpha=2))
+    answered(one.page)
+    tokens = one.page.locator("#answers .tokens li").all_text_contents()
+    assert tokens == tiny_run.HOSTILE
+    assert tiny_run.NAME in one.page.inner_text("h1")
+    assert one.page.locator("main img, main b[onclick], h1 img").count() == 0
+    one.page.goto(at(page, view="figures", section="context"))
+    one.page.wait_for_selector(".plot .main-svg")
+    one.page.goto(at(page, view="heads", block=0, head=1))
+    one.page.click("text=Parts of its scores")
+    one.page.wait_for_selector("text=Where it looks most", timeout=LONG)
+    clean(one, page)
+
+
+@pytest.mark.parametrize(
+    "state", [{"view": "none"}, {"layer": "x"}, {"view": "heads", "block": "x"}, {"alpha": "x", "view": "ask"}]
+)
+def test_a_link_that_makes_no_sense_still_shows_a_page(page, visit, state):
+    one = visit(at(page, **state))
+    one.page.wait_for_selector("main .controls")
+    assert one.dialogs == []
+
+
+def test_an_unknown_head_in_a_link_is_told_in_words(page, visit):
+    tab = visit(at(page, view="heads", block=7, head=9)).page
+    tab.wait_for_selector("#head .error")
+    assert "came L7H9" in tab.inner_text("#head")
+
+
+def test_a_model_that_fails_is_told_browsing_goes_on_and_retry_loads_it(tiny, visit):
+    from armillary.explorer.app import model_of
+
+    tries = []
+
+    def load(tell):
+        tries.append(1)
+        if len(tries) == 1:
+            raise SourceError("expected the model, came <b>nothing</b>; fetch it again")
+        return model_of(tiny)(tell)
+
+    with served(tiny, load) as address:
+        tab = visit(at(address, view="ask", prompt="word1 word2")).page
+        tab.wait_for_selector("#model.error")
+        assert "came <b>nothing</b>; fetch it again Browsing goes on without it." in tab.inner_text("#model")
+        tab.click("#views >> text=Layers")
+        tab.wait_for_selector(".cards[data-layer='0']", timeout=LONG)
+        tab.click("#views >> text=Ask")
+        tab.click("text=Retry")
+        answered(tab)
+
+
+class Slow:
+    """A model whose first look never ends by itself."""
+
+    def look(self, asked, job):
+        while True:
+            job.check()
+            threading.Event().wait(0.01)
+
+
+def test_a_running_question_can_be_cancelled(tiny, visit):
+    with served(tiny, lambda tell: Slow()) as address:
+        tab = visit(at(address, view="ask", prompt="word1")).page
+        tab.wait_for_selector("#said .busy")
+        tab.click("text=Cancel")
+        tab.wait_for_selector("text=Cancelled.")
+        tab.wait_for_function("fetch('api/model').then(r => r.json()).then(s => s.running === 0 && s.waiting === 0)")
+        tab.click("#send")
+        tab.wait_for_selector("#said .busy")

@@ -1,0 +1,242 @@
+"""The report in a real browser: opens from disk, asks for nothing, draws everything, and text from files stays text."""
+
+import csv
+import importlib.util
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import armillary as arm
+from armillary.figures import FIGURES, available
+from armillary.figures.reading import numbers
+from armillary.store import Run
+
+_spec = importlib.util.spec_from_file_location("made_up", Path(__file__).parents[1] / "figures" / "made_up.py")
+made_up = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(made_up)
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;<b>$x$"
+VIEWS = [("light", 1280), ("light", 390), ("dark", 1280), ("dark", 390)]
+OVERLAPS = """() => {
+  const lines = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const range = document.createRange();
+    range.selectNodeContents(walk.currentNode);
+    if (["SCRIPT", "STYLE"].includes(walk.currentNode.parentElement.tagName)) continue;
+    if (!walk.currentNode.textContent.trim() || !walk.currentNode.parentElement.closest("#top, header")) continue;
+    for (const box of range.getClientRects()) lines.push([box, walk.currentNode]);
+  }
+  const found = [];
+  for (const [one, first] of lines)
+    for (const [two, second] of lines)
+      if (first !== second && one.left < two.right - 1 && two.left < one.right - 1 && one.top < two.bottom - 4
+          && two.top < one.bottom - 4 && one.bottom < innerHeight && two.bottom < innerHeight)
+        found.push(first.textContent + " | " + second.textContent);
+  return found;
+}"""
+"""Texts of the first screen whose lines overlap."""
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """A real model on a real text, with heads, and its report."""
+    folder = tmp_path_factory.mktemp("runs") / "minilm"
+    run = arm.survey(arm.load("minilm"), "python-docs", contexts=32, length=64, heads=True, out=folder, progress=False)
+    return run, arm.report(run).as_uri()
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A made-up run, and its report."""
+    run = Run(made_up.run_of())
+    return run, arm.report(run, tmp_path_factory.mktemp("pages") / "report.html").as_uri()
+
+
+def show(page, name):
+    """Go to a figure and wait until it is drawn."""
+    page.locator(f"#{name}").scroll_into_view_if_needed()
+    page.wait_for_selector(f'.plot[data-figure="{name}"][data-drawn]', timeout=60_000)
+    return page.locator(f'.plot[data-figure="{name}"]')
+
+
+def names(page):
+    return page.eval_on_selector_all(".plot", "places => places.map((one) => one.dataset.figure)")
+
+
+def saved(page, name, kind):
+    """What a download button gives."""
+    with page.expect_download(timeout=60_000) as started:
+        page.locator(f'#{name} button[data-save="{kind}"]').click()
+    return started.value.suggested_filename, Path(started.value.path()).read_bytes()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("scheme", "width"), VIEWS)
+def test_a_real_report_is_drawn_whole_without_a_complaint_or_a_request(real, visit, ink, artefacts, scheme, width):
+    run, address = real
+    seen = visit(address, width, 844 if width < 500 else 800, scheme)
+    page = seen.page
+    page.screenshot(path=artefacts / f"report-first-{scheme}-{width}.png")
+    assert page.evaluate(OVERLAPS) == []
+    assert names(page) == [figure.name for figure in available(run.results)]
+    ground = {"light": [255, 255, 255], "dark": [20, 23, 28]}[scheme]
+    for name in names(page):
+        measured = ink(show(page, name).screenshot())
+        assert measured["share"] > 0.004, f"{name} is blank"
+        assert measured["corner"] == ground, name
+    for part in page.eval_on_selector_all("main > section, footer", "parts => parts.map((one) => one.id)"):
+        target = artefacts / f"report-{part}-{scheme}-{width}.png"
+        page.locator(f"#{part}").screenshot(path=target, style="header { display: none !important }")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert seen.requests == [address]
+    assert seen.problems == []
+
+
+@pytest.mark.real
+def test_the_first_screen_of_a_real_report_answers_in_under_three_seconds(real, visit):
+    seen = visit(real[1])
+    painted = seen.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    assert painted < 3000
+    asked = seen.page.locator("dt").all_inner_texts()
+    assert asked[0] == "How much is position?"
+    assert {"How much is context?", "Is it smooth?", "Which heads do what?"} <= set(asked)
+    assert seen.page.locator("dd").first.bounding_box()["y"] < 800
+
+
+def test_every_answer_leads_to_a_figure_that_is_then_drawn(small, visit):
+    page = visit(small[1]).page
+    targets = page.eval_on_selector_all(".answers a", "links => links.map((one) => one.hash.slice(1))")
+    assert len(targets) >= 6
+    for target in targets:
+        page.evaluate("scrollTo(0, 0)")
+        page.locator(f'.answers a[href="#{target}"]').first.click()
+        page.wait_for_selector(f'.plot[data-figure="{target}"][data-drawn]', timeout=60_000)
+        assert page.locator(f"#{target}").bounding_box()["y"] < 200
+
+
+def test_figures_far_below_wait_until_they_are_near(small, visit):
+    page = visit(small[1]).page
+    last = names(page)[-1]
+    page.wait_for_selector(".plot[data-drawn]")
+    assert page.locator(f'.plot[data-figure="{last}"][data-drawn]').count() == 0
+    show(page, last)
+
+
+def test_the_csv_of_a_curve_is_what_the_run_holds(small, visit):
+    run, address = small
+    page = visit(address).page
+    name, text = saved(page, "position-share", "csv")
+    rows = list(csv.DictReader(io.StringIO(text.decode())))
+    curve = [row for row in rows if row["series"] == "without small-sample bias"]
+    expected = numbers(run.results, "position/share_corrected")
+    values = [float(row[list(row)[3]]) for row in curve]
+    assert name == "position-share.csv"
+    assert [int(row["layer"]) for row in curve] == list(range(len(expected)))
+    assert np.allclose(values, expected) or np.allclose(values, 100 * expected)
+    assert all(float(row["low"]) < value < float(row["high"]) for row, value in zip(curve, values, strict=True))
+
+
+def test_the_csv_of_a_matrix_has_a_row_per_cell_of_every_layer(small, visit):
+    run, address = small
+    _, text = saved(visit(address).page, "position-frequencies", "csv")
+    rows = list(csv.DictReader(io.StringIO(text.decode())))
+    size, layers = 16, run.results["position"].sizes["layer"]
+    assert len(rows) == layers * size**2
+    assert {row["layer"] for row in rows} == {str(layer) for layer in range(layers)}
+    assert all(np.isfinite(float(row["value"])) for row in rows if row["value"])
+
+
+@pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("png", b"\x89PNG")])
+def test_a_picture_is_downloaded_with_its_finding(small, visit, ink, kind, start):
+    seen = visit(small[1])
+    name, picture = saved(seen.page, "position-share", kind)
+    assert name == f"position-share.{kind}"
+    assert picture.startswith(start)
+    finding = FIGURES["position-share"].finding(small[0].results)
+    assert finding[:20].encode() in picture if kind == "svg" else ink(picture)["share"] > 0.004
+    assert seen.problems == []
+
+
+def test_the_switch_turns_the_page_and_its_plots_dark_and_back(small, visit, ink):
+    page = visit(small[1]).page
+    plot = show(page, "norms")
+    for scheme, ground in (("dark", [20, 23, 28]), ("light", [255, 255, 255])):
+        page.locator("#theme").click()
+        page.wait_for_selector(f'.plot[data-figure="norms"][data-drawn="{scheme}"]')
+        assert ink(plot.screenshot())["corner"] == ground
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == f"rgb({', '.join(map(str, ground))})"
+
+
+def test_a_slider_keeps_its_layer_when_the_page_turns_dark(small, visit):
+    page = visit(small[1]).page
+    show(page, "position-frequencies")
+    shown = "document.querySelector('.plot[data-figure=\"position-frequencies\"]')"
+    page.evaluate(f"{shown}.layout.sliders[0].active")
+    page.locator('.plot[data-figure="position-frequencies"] .slider-rail-touch-rect').click(position={"x": 2, "y": 2})
+    page.wait_for_function(f"{shown}.data[0].visible === true")
+    page.locator("#theme").click()
+    page.wait_for_selector('.plot[data-figure="position-frequencies"][data-drawn="dark"]')
+    assert page.evaluate(f"[{shown}.data[0].visible, {shown}.layout.sliders[0].active]") == [True, 0]
+
+
+def hostile_run():
+    """Markup and script wherever a name or a text may come from a file."""
+    results = made_up.changed(made_up.run_of(), outliers__text=HOSTILE)
+    dataset = results["corpus"].to_dataset()
+    some = np.array([f"{place} {HOSTILE}" for place in range(dataset.sizes["document"])])
+    results["corpus"] = xr.DataTree(dataset.assign(document_name=("document", some)))
+    results.attrs.update(model=HOSTILE, corpus=f"=cmd {HOSTILE}", groups=HOSTILE, contexts=2, length=HOSTILE)
+    results.attrs[HOSTILE] = HOSTILE
+    return Run(results)
+
+
+@pytest.mark.parametrize("compared", [False, True])
+def test_markup_and_script_from_files_stay_text(tmp_path, visit, compared):
+    run, other = hostile_run(), None
+    if compared:
+        surveyed_like(run)
+        other = run
+    seen = visit(arm.report(run, tmp_path / "report.html", other).as_uri())
+    page = seen.page
+    for name in names(page):
+        show(page, name)
+    assert HOSTILE in page.locator("h1").inner_text()
+    assert HOSTILE in page.locator("footer").inner_text()
+    assert page.title().startswith(HOSTILE)
+    assert page.locator("img, b").count() == 0
+    assert seen.dialogs == []
+    assert seen.problems == []
+    assert len(seen.requests) == 1
+
+
+def surveyed_like(run):
+    """What a comparison asks for and made-up runs lack."""
+    basis = run.results["residual"].position_basis
+    folds = np.stack([basis.values] * 4, 1)
+    dataset = run.results["residual"].to_dataset()
+    run.results["residual"] = xr.DataTree(
+        dataset.assign(position_folds=(("layer", "fold", "position", "d_model"), folds))
+    )
+
+
+FORBIDDEN = """async () => {
+  const refused = [];
+  document.addEventListener("securitypolicyviolation", (event) => refused.push(event.effectiveDirective));
+  const script = document.createElement("script");
+  script.textContent = "window.ran = 1";
+  document.body.append(script);
+  const image = new Image();
+  image.src = "https://example.org/x.png";
+  await fetch("https://example.org").catch(() => 0);
+  await new Promise((done) => setTimeout(done, 200));
+  return [window.ran ?? null, refused.sort()];
+}"""
+
+
+def test_the_policy_of_the_page_refuses_scripts_that_are_not_its_own_and_every_request(small, visit):
+    seen = visit(small[1])
+    assert seen.page.evaluate(FORBIDDEN) == [None, ["connect-src", "img-src", "script-src-elem"]]

@@ -1,0 +1,77 @@
+"""Two runs in one figure: both curves, and a title that says where they differ and no more."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from armillary.errors import RequestError
+from armillary.figures import compare_figure
+from armillary.figures.comparison import compare_finding
+
+SHARE = "position/share_corrected"
+
+
+def test_both_runs_are_drawn_with_their_bands(results, changed):
+    other = changed(results, position__share_corrected=0.5)
+    other.attrs.update(model="n", corpus="d")
+    figure = compare_figure(SHARE, results, other)
+    curves = {trace.name: trace for trace in figure.data if trace.name}
+    assert set(curves) == {"1: m on c", "2: n on d"}
+    assert curves["1: m on c"].y == pytest.approx(results["position"].share_corrected.values)
+    assert curves["2: n on d"].y == pytest.approx(np.full(5, 0.5))
+    assert sum(trace.fill == "toself" for trace in figure.data) == 2
+    assert figure.layout.xaxis.title.text == "layer"
+
+
+def test_a_difference_is_told_with_its_margin(results, changed):
+    one = changed(results, position__share_corrected=[0.1, 0.1, 0.1, 0.1, 0.1])
+    other = changed(results, position__share_corrected=[0.1, 0.1, 0.3, 0.1, 0.1])
+    margin = stats.t.ppf(1 - 0.025 / 5, 15) * 0.004 * np.sqrt(2)
+    assert compare_finding(SHARE, one, other) == (
+        f"share_corrected differs in layer 2 alone, most in layer 2: second less first 0.200 ± {margin:.3f}"
+    )
+    assert "second less first −0.200" in compare_finding(SHARE, other, one)
+
+
+def test_equal_runs_are_not_told_apart(results):
+    words = compare_finding(SHARE, results, results)
+    assert words == "share_corrected is not told apart in any layer; a difference of up to 0.0167 is possible"
+
+
+def test_without_an_error_nothing_is_determined(results, changed):
+    bare = changed(results, position__share_corrected_se=None)
+    words = "Whether share_corrected differs is not determined: one of the runs gives no error for it"
+    assert compare_finding(SHARE, results, bare) == words
+
+
+def test_runs_of_different_depth_are_drawn_beside_each_other(results, run_of):
+    deeper = run_of(layers=9)
+    assert (
+        compare_finding(SHARE, results, deeper)
+        == "share_corrected of two runs with 5 and 9 layers: no layer has a twin"
+    )
+    figure = compare_figure(SHARE, results, deeper)
+    assert figure.layout.xaxis.range[1] > 8
+
+
+@pytest.mark.parametrize("path", ["norms/norm", "depth/anisotropy", "context/purity", "position/rank_screenot"])
+def test_any_group_can_be_compared(results, path):
+    assert len(compare_figure(path, results, results, "dark").data) >= 2
+
+
+def test_what_cannot_be_compared_is_said(results):
+    message = (
+        "position/x is not in the run of m: expected GROUP/VARIABLE of docs/schema.md, as in "
+        "position/share_corrected; choose one that both runs hold"
+    )
+    for name in ("position/x", "x"):
+        with pytest.raises(RequestError, match=f"^{re.escape(message.replace('position/x', name, 1))}$"):
+            compare_figure(name, results, results)
+    message = (
+        "position/gram has axes ('layer', 'position', 'position_'), expected one value per layer or block: "
+        "choose another result"
+    )
+    with pytest.raises(RequestError, match=f"^{re.escape(message)}$"):
+        compare_figure("position/gram", results, results)

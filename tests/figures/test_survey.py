@@ -1,0 +1,49 @@
+"""Figures of a real pass: what a survey gives is enough for every figure."""
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import armillary as arm
+from armillary.figures import FIGURES, SECTIONS, available, plot
+
+MEASURED = [name for name, figure in FIGURES.items() if figure.section in SECTIONS[:4]]
+
+
+@pytest.fixture(scope="module")
+def run():
+    torch.set_num_threads(1)
+    config = transformers.LlamaConfig(
+        vocab_size=97,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=48,
+        max_position_embeddings=64,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        view = arm.load(transformers.LlamaForCausalLM(config))
+    return arm.survey(view, np.random.default_rng(0).integers(3, 97, (40, 48)), progress=False)
+
+
+def test_a_survey_offers_every_figure_of_states_position_context_and_depth(run):
+    assert [figure.name for figure in available(run.results) if figure.section in SECTIONS[:4]] == sorted(
+        MEASURED, key=lambda name: SECTIONS.index(FIGURES[name].section)
+    )
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_every_figure_of_a_survey_is_drawn_with_a_finding(run, name):
+    figure = plot(run.results, name)
+    assert len(figure.data) > 0
+    assert "nan" not in figure.layout.title.text.lower()
+
+
+def test_random_tokens_and_weights_give_no_position_at_the_first_layer(run):
+    first = run.results.copy()
+    first["position"] = first["position"].to_dataset().isel(layer=[0])
+    words = FIGURES["position-share"].finding(first)
+    assert words.startswith(("No effect of position is seen", "The position share is not determined"))

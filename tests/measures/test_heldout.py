@@ -1,0 +1,80 @@
+"""Held-out energies against plain loops and known truths; how they cover is in tests/capture/test_coverage.py."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from armillary.measures.heldout import above, fold_energies, heldout, leading_energy, null_point
+
+
+def curves(rng, folds=5, positions=9, width=12):
+    """Fold means of noise and a common curve, centred over positions."""
+    common = 3 * np.outer(np.cos(np.pi * (np.arange(positions) + 0.5) / positions), rng.normal(size=width))
+    drawn = common + rng.normal(size=(folds, positions, width))
+    return drawn - drawn.mean(1, keepdims=True)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_energies_and_spectra_are_those_of_a_plain_loop_whatever_side_is_shorter(seed, tall):
+    rng = np.random.default_rng(seed)
+    folds = curves(rng, positions=14, width=6) if tall else curves(rng)
+    weights = rng.dirichlet(np.full(5, 5.0))
+    terms, spectra = fold_energies(folds, weights, modes := min(folds.shape[1:]))
+    for fold in range(5):
+        others = sum(weights[g] * folds[g] for g in range(5) if g != fold) / (1 - weights[fold])
+        left, singular, _ = np.linalg.svd(others, full_matrices=False)
+        for k in range(modes):
+            if singular[k] > 1e-6 * singular[0]:
+                expected = weights[fold] * (left[:, k] @ folds[fold]) @ (left[:, k] @ others)
+                assert terms[fold, k] == pytest.approx(expected, rel=1e-6, abs=1e-9)
+        assert np.allclose(spectra[fold], singular, atol=1e-6 * singular[0])
+
+
+def test_power_iteration_finds_the_energy_of_the_leading_mode():
+    rng = np.random.default_rng(2)
+    folds, weights = curves(rng).astype(np.float32), np.full(5, 0.2, np.float32)
+    terms, _ = fold_energies(folds.astype(np.float64), weights.astype(np.float64), 9)
+    assert leading_energy(folds, weights, rng) == pytest.approx(terms.sum(0)[0], rel=1e-3)
+
+
+def test_the_null_does_not_see_what_the_folds_share():
+    rng = np.random.default_rng(3)
+    folds, weights = curves(rng), np.full(5, 0.2)
+    effect = np.outer(np.arange(9) - 4.0, rng.normal(size=12))
+    assert null_point(folds, weights, 0) == pytest.approx(null_point(folds + 100 * effect, weights, 0), rel=1e-3)
+
+
+def test_the_null_is_as_large_as_the_energies_of_turned_noise():
+    rng = np.random.default_rng(4)
+    points, energies = [], []
+    for _ in range(200):
+        noise = rng.normal(size=(8, 16, 24))
+        noise -= noise.mean(1, keepdims=True)
+        points.append(null_point(noise, np.full(8, 0.125), int(rng.integers(1000))))
+        energies.append(fold_energies(noise, np.full(8, 0.125), 2)[0].sum(0).max())
+    assert 0.9 <= np.mean(np.array(energies) <= points) <= 1.0
+    assert np.mean(np.array(energies) <= np.array(points) / 3) < 0.9
+
+
+def test_a_planted_rank_is_counted_and_one_fold_says_nothing():
+    rng = np.random.default_rng(5)
+    left, right = (np.linalg.qr(rng.normal(size=(size, 3)))[0] for size in (20, 30))
+    left = np.linalg.qr(left - left.mean(0))[0]
+    effect = 40 * left @ right.T
+    group = np.repeat(np.arange(16), 2)
+    folds = effect + rng.normal(size=(8, 20, 30))
+    found = heldout(folds, group)
+    assert (found.rank_heldout, found.rank_heldout_low, found.rank_heldout_high) == (3, 3, 3)
+    assert np.allclose(found.energy_heldout[:3], 1600, rtol=0.1)
+    alone = heldout(folds[:1], np.zeros(4, int))
+    assert np.isnan(alone.energy_heldout).all()
+    assert np.isnan(alone.energy_heldout_null)
+    assert alone.rank_heldout == 0
+
+
+def test_only_the_leading_modes_are_counted():
+    assert above(np.array([1.0, 5.0, 0.5, 7.0]), 2.0) == 2
+    assert above(np.full(40, 3.0), 2.0) == 20
+    assert above(np.full(4, np.nan), 2.0) == 0

@@ -1,0 +1,140 @@
+"""`armillary prompt` on a tiny saved model: tables, JSON, CSV, and errors of one line."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import tokenizers
+import torch
+import transformers
+
+import armillary as arm
+
+HOSTILE = ["\x1b[31m", "[red]word2[/red]"]
+WORDS = [*HOSTILE, *(f"word{i}" for i in range(60))]
+
+
+def command_line():
+    """The command line without the tests' check of signatures: typer hands it a context of a class of its own."""
+    spec = importlib.util.spec_from_file_location("armillary.cli", Path(arm.__file__).with_name("cli.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+cli = command_line()
+
+
+def saved(folder, model):
+    model.save_pretrained(folder)
+    vocabulary = {word: index for index, word in enumerate(["[UNK]", *WORDS])}
+    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]"))
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    transformers.PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]").save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    torch.set_num_threads(1)
+    shape = {"num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48, "vocab_size": 63}
+    config = transformers.LlamaConfig(**shape, hidden_size=32, max_position_embeddings=400)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return saved(tmp_path_factory.mktemp("causal"), transformers.LlamaForCausalLM(config))
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    shape = {"num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48, "vocab_size": 63}
+    config = transformers.BertConfig(**shape, hidden_size=32, max_position_embeddings=40)
+    return saved(tmp_path_factory.mktemp("encoder"), transformers.BertModel(config))
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["armillary", "prompt", *arguments])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as ended:
+            code = ended.code or 0
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return call
+
+
+def test_a_row_per_layer_and_the_continuation_are_printed(run, model):
+    code, out, _ = run(model, "word1 word2 word3")
+    assert code == 0
+    assert "mass first" in out
+    assert "goes on:" in out
+    assert len([line for line in out.splitlines() if line.strip()[:1].isdigit()]) == 2
+
+
+def test_one_layer_is_shown_token_by_token_or_word_by_word(run, model):
+    code, out, _ = run(model, "word1 word2 word3", "--layer", "1", "--head", "2", "--mean", "output", "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert [row["text"] for row in told["rows"]] == ["word1", "word2", "word3"]
+    assert len(told["continuation"].split()) <= 20
+    code, out, _ = run(model, "word1 word2", "--words", "--csv", "--tokens", "0")
+    assert code == 0
+    assert out.startswith("block,entropy,mass_first")
+
+
+def test_an_encoder_is_read_and_not_asked_to_go_on(run, encoder):
+    code, out, _ = run(encoder, "word1 word2")
+    assert code == 0
+    assert "goes on" not in out
+
+
+def test_the_built_in_task_prints_answers_and_masses(run, model):
+    code, out, _ = run(model, "--shots", "1,2", "--tokens", "2")
+    assert code == 0
+    assert "umbrella" in out
+    assert "2 shots" in out
+    assert "own example" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["word1", "--layer", "2"], "expected a layer from 0 to 1, came 2"),
+        (["word1", "--head", "4"], "expected a head from 0 to 3, came 4"),
+        ([" "], "expected a text with at least one word, came an empty prompt"),
+        (["word1 " * 401], "expected at most 400 tokens"),
+        ([], "expected a text or --shots, came neither"),
+        (["word1", "--shots", "3"], "expected a text or --shots, came both"),
+        (["--shots", "3,x"], "expected numbers of shots such as 3,5,8, came '3,x'"),
+        (["--shots", "99"], "expected from 1 to 29 shots, came 99"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line_and_code_two(run, model, arguments, message):
+    code, out, err = run(model, *arguments)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_an_encoder_asked_to_generate_says_so(run, encoder):
+    code, _, err = run(encoder, "word1", "--tokens", "3")
+    assert code == 2
+    assert err == "armillary: expected a causal language model to continue a text, came BertModel, which cannot\n"
+    code, _, err = run(encoder, "--shots", "1")
+    assert code == 2
+    assert "expected a causal language model" in err
+
+
+def test_control_characters_and_markup_are_shown_escaped(run, model):
+    for form in ([], ["--json"], ["--csv"], ["--words"]):
+        code, out, _ = run(model, f"word1 {HOSTILE[0]} {HOSTILE[1]}", "--layer", "0", *form)
+        assert code == 0
+        assert "\x1b" not in out
+        assert "\\x1b[31m" in out
+        assert HOSTILE[1] in out
