@@ -175,9 +175,11 @@ def test_a_slider_keeps_its_layer_when_the_page_turns_dark(small, visit):
     page = visit(small[1]).page
     show(page, "position-frequencies")
     shown = "document.querySelector('.plot[data-figure=\"position-frequencies\"]')"
-    page.evaluate(f"{shown}.layout.sliders[0].active")
     page.locator('.plot[data-figure="position-frequencies"] .slider-rail-touch-rect').click(position={"x": 2, "y": 2})
-    page.wait_for_function(f"{shown}.data[0].visible === true")
+    for _ in range(100):  # the page's policy forbids wait_for_function, which evaluates text inside it
+        if page.evaluate(f"{shown}.data[0].visible") is True:
+            break
+        page.wait_for_timeout(50)
     page.locator("#theme").click()
     page.wait_for_selector('.plot[data-figure="position-frequencies"][data-drawn="dark"]')
     assert page.evaluate(f"[{shown}.data[0].visible, {shown}.layout.sliders[0].active]") == [True, 0]

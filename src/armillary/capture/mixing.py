@@ -27,19 +27,23 @@ def mixing(
     kept = ratio <= TIMES if drop else torch.ones_like(ratio, dtype=torch.bool)
     lengths = torch.linalg.vector_norm(output, dim=-1)
     relative = (lengths / norms.clamp_min(torch.finfo(torch.float32).tiny) * kept).sum(-1) / kept.sum(-1)
-    found = [similarity(state, kept), similarity(output, kept), collapse(state, kept), collapse(output, kept), relative]
+    found = [similarity(state, norms, kept), similarity(output, lengths, kept), collapse(state, kept), collapse(output, kept), relative]
     return torch.stack([part.to("cpu", torch.float64) for part in found], -1)
 
 
 def similarity(
-    x: Float[Tensor, "context position d_model"], kept: Bool[Tensor, "context position"]
+    x: Float[Tensor, "context position d_model"],
+    norms: Float[Tensor, "context position"],
+    kept: Bool[Tensor, "context position"],
 ) -> Float[Tensor, " context"]:
-    """Mean cosine of different kept tokens of a window: (‖Σ x̂‖² − n) / (n (n − 1)); NaN with a single token."""
-    unit = x * (kept / torch.linalg.vector_norm(x, dim=-1).clamp_min(torch.finfo(torch.float32).tiny))[..., None]
+    """Mean cosine of different kept tokens of a window: (‖Σ x̂‖² − n) / (n (n − 1)); NaN with a single token.
+
+    A token of length zero is alike to none.
+    """
+    weights = torch.where(kept & (norms > 0), 1 / norms, 0)
+    together = weights[:, None].bmm(x)[:, 0].square().sum(-1)
     count = kept.sum(-1).float()
-    # Each token's own square is taken off as it came out, so that a token of length zero is alike to none.
-    own = unit.square().sum((-1, -2))
-    return (unit.sum(1).square().sum(-1) - own) / (count * (count - 1))
+    return (together - (weights > 0).sum(-1)) / (count * (count - 1))
 
 
 def collapse(

@@ -52,8 +52,8 @@ def pattern_sums(call: AttentionCall) -> PatternSums:
         diagonals[:, start : start + more.shape[-1]] += more
     assert signal is not None
     per_query = torch.cat(found, 2).to("cpu", torch.float64)
-    by_head = [table.unflatten(0, (batch, heads)) for table in (binned, diagonals)]
-    return reduced(per_query, *by_head, signal.to("cpu", torch.float64), bins)
+    binned, diagonals = (table.unflatten(0, (batch, heads)) for table in (binned, diagonals))
+    return reduced(per_query, binned, diagonals, signal.to("cpu", torch.float64), bins)
 
 
 class Skewed:
