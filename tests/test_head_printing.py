@@ -42,6 +42,12 @@ def folder(saved, tmp_path_factory):
     return out
 
 
+@pytest.fixture(scope="module")
+def run(folder):
+    """The same run, its heads named."""
+    return arm.heads(arm.open(folder), progress=False)
+
+
 @pytest.fixture
 def command(monkeypatch, capfd):
     """The whole command in this process: exit code, standard output, standard error."""
@@ -69,8 +75,7 @@ def test_the_model_is_loaded_again_and_the_pass_is_said_before_it_starts(folder,
     assert (code, again, err) == (0, out, "")
 
 
-def test_json_and_csv_are_the_table(folder, command):
-    run = arm.heads(arm.open(folder), progress=False)
+def test_json_and_csv_are_the_table(folder, run, command):
     frame = head_table(run)
     assert frame.shape[0] == 8
     _, out, _ = command("heads", folder, "--json", "--quiet")
@@ -83,8 +88,7 @@ def test_json_and_csv_are_the_table(folder, command):
     assert np.allclose(read.mass_first, frame.mass_first)
 
 
-def test_one_kind_can_be_asked_for(folder, command):
-    run = arm.heads(arm.open(folder), progress=False)
+def test_one_kind_can_be_asked_for(folder, run, command):
     assert len(head_table(run, "uniform")) == 8
     assert len(head_table(run, "induction")) == 0
     with pytest.raises(RequestError, match=r"expected a kind of head among induction, .*, came 'previos'"):
@@ -101,8 +105,7 @@ def test_a_run_without_heads_is_refused_in_one_line(saved, tmp_path, command):
     assert "was surveyed without heads: survey again with --heads" in err
 
 
-def test_the_text_table_counts_every_kind_and_names_the_null(folder):
-    run = arm.heads(arm.open(folder), progress=False)
+def test_the_text_table_counts_every_kind_and_names_the_null(run):
     screen = Console(width=140, file=io.StringIO())
     screen.print(printed(run, head_table(run)))
     text = screen.file.getvalue()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -151,10 +152,12 @@ def test_every_measure_of_the_schema_comes_out_of_a_survey(synthetic):
     from armillary.schema import GROUPS
 
     groups, _, plan = surveyed(synthetic, 1, 2)
-    groups["corpus"] = groups["residual"][["holes"]].assign(group=("context", plan.groups))
+    documents = np.arange(len(plan.groups)) // 2
+    groups["corpus"] = xr.Dataset({"group": ("context", plan.groups), "document_index": ("context", documents)})
     results = measured(groups)
+    assert {"position", "context", "depth"} <= set(results)
     for name, group in GROUPS.items():
-        if group.measures:
+        if group.measures and group.inputs[0] in groups:
             assert set(results[name].data_vars) == set(group.variables)
             for variable, row in group.variables.items():
                 assert results[name][variable].dims == row.axes

@@ -27,7 +27,13 @@ def mixing(
     kept = ratio <= TIMES if drop else torch.ones_like(ratio, dtype=torch.bool)
     lengths = torch.linalg.vector_norm(output, dim=-1)
     relative = (lengths / norms.clamp_min(torch.finfo(torch.float32).tiny) * kept).sum(-1) / kept.sum(-1)
-    found = [similarity(state, norms, kept), similarity(output, lengths, kept), collapse(state, kept), collapse(output, kept), relative]
+    found = [
+        similarity(state, norms, kept),
+        similarity(output, lengths, kept),
+        collapse(state, kept),
+        collapse(output, kept),
+        relative,
+    ]
     return torch.stack([part.to("cpu", torch.float64) for part in found], -1)
 
 

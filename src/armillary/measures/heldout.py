@@ -86,27 +86,34 @@ def null_point(
     folds then have mean 0: with R turnings the point is t · sd · √(1 + 1/R), sd that of the first mode, Student's t
     with R degrees of freedom at √0.95.
     """
-    length = curves.shape[1]
-    rng = np.random.default_rng(seed)
-    noise = (curves - np.tensordot(weights, curves, 1)) / np.sqrt(1 - weights)[:, None, None]
-    noise, shares = noise.astype(np.float32), weights.astype(np.float32)
+    length, rng = curves.shape[1], np.random.default_rng(seed)
+    common = np.tensordot(weights, curves, 1)
+    weighted, turned, without = np.empty((3, *curves.shape), np.float32)  # one room for all turnings
+    for into, curve, weight in zip(weighted, curves, weights, strict=True):
+        into[:] = (curve - common) * (weight / np.sqrt(1 - weight))
     energies = []
     for _ in range(REPLICATES):
-        turned = np.stack([np.roll(curve, int(rng.integers(length)), 0) for curve in noise])
-        energies.append(leading_energy(turned, shares, rng))
+        for into, curve, offset in zip(turned, weighted, rng.integers(length, size=len(curves)).tolist(), strict=True):
+            into[offset:], into[:offset] = curve[: length - offset], curve[length - offset :]
+        np.subtract(turned.sum(0), turned, out=without)
+        energies.append(leading_energy(turned, without, weights, rng))
     spread = np.sqrt(np.mean(np.square(energies)) * (1 + 1 / REPLICATES))
     return float(stats.t.ppf(0.95 ** (1 / CLOSE), REPLICATES) * spread)
 
 
 def leading_energy(
-    curves: Float[np.ndarray, "fold position d_model"], weights: Float[np.ndarray, " fold"], rng: np.random.Generator
+    weighted: Float[np.ndarray, "fold position d_model"],
+    without: Float[np.ndarray, "fold position d_model"],
+    weights: Float[np.ndarray, " fold"],
+    rng: np.random.Generator,
 ) -> float:
-    """Σ_f w_f uᵀ N_f N₋fᵀ u, u the leading mode of N₋f: the held-out energy, by power iteration in float32."""
-    weighted = weights[:, None, None] * curves
-    without = weighted.sum(0) - weighted
-    modes = rng.standard_normal((len(curves), 1, curves.shape[1]), dtype=np.float32)
+    """Σ_f uᵀ w_f N_f N₋fᵀ u, u the leading mode of N₋f: the held-out energy, by power iteration in float32.
+
+    `weighted` holds w_f N_f, `without` the sum of those of the other folds.
+    """
+    modes = rng.standard_normal((len(weighted), 1, weighted.shape[1]), dtype=np.float32)
     for _ in range(STEPS):
         modes = (modes @ without) @ without.swapaxes(1, 2)
         modes /= np.linalg.norm(modes, axis=2, keepdims=True)
     own, others = (modes @ weighted).astype(np.float64), (modes @ without).astype(np.float64)
-    return float(np.sum(own * others / (1 - weights[:, None, None].astype(np.float64))))
+    return float(np.sum(own * others / (1 - weights[:, None, None])))
