@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from armillary.capture.outliers import TIMES
+from armillary.settings import MASSIVE_TIMES
 
 MIXING = ("similarity_residual", "similarity_output", "collapse_residual", "collapse_output", "output_norm")
 """What is one number per block, in the order in which it is kept."""
@@ -24,7 +24,7 @@ def mixing(
     state, output = state.float(), output.float()
     norms = torch.linalg.vector_norm(state, dim=-1)
     ratio = norms / norms.median(-1, keepdim=True).values
-    kept = ratio <= TIMES if drop else torch.ones_like(ratio, dtype=torch.bool)
+    kept = ratio <= MASSIVE_TIMES if drop else torch.ones_like(ratio, dtype=torch.bool)
     lengths = torch.linalg.vector_norm(output, dim=-1)
     relative = (lengths / norms.clamp_min(torch.finfo(torch.float32).tiny) * kept).sum(-1) / kept.sum(-1)
     found = [

@@ -1,7 +1,7 @@
 """Massive activations: which tokens are far longer than the rest, and where they stand.
 
-A token whose norm exceeds `TIMES` the layer's median in any layer is left out in all layers. The medians come from the
-first windows of the first shard, so that the rule depends on neither batches nor workers.
+A token whose norm exceeds `MASSIVE_TIMES` the layer's median in any layer is left out in all layers. The medians come
+from the first windows of the first shard, so that the rule depends on neither batches nor workers.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from armillary.capture.batch import lengths
-
-TIMES = 20.0
-"""In SmolLM2 the tokens fall into three populations, with nothing between 14 and 30 times the median."""
+from armillary.settings import MASSIVE_TIMES
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ def medians(states: Sequence[Float[Tensor, "context position d_model"]]) -> Floa
 
 def massive(ratios: Float[Tensor, "layer context position"]) -> Bool[Tensor, "context position"]:
     """Which tokens exceed the rule in any layer."""
-    return (ratios > TIMES).any(0)
+    return (ratios > MASSIVE_TIMES).any(0)
 
 
 def outliers(

@@ -14,7 +14,6 @@ from armillary.capture.checkpoint import Checkpoint
 from armillary.capture.engines import local
 from armillary.capture.head_tables import head_dataset
 from armillary.capture.memory import Shape, estimate, refuse_if_too_large
-from armillary.capture.outliers import TIMES
 from armillary.capture.plan import PILOT_TOKENS, Plan, batch_size
 from armillary.capture.tables import captured_groups
 from armillary.corpora import Groups, Windows, corpus, groups, windows
@@ -22,7 +21,7 @@ from armillary.errors import StoreError
 from armillary.models.view import View
 from armillary.progress import progress as progress_bar
 from armillary.progress import say
-from armillary.settings import Settings
+from armillary.settings import MASSIVE_TIMES, Settings
 from armillary.store import STATES, Run, escaped
 from armillary.surroundings import surroundings
 
@@ -67,7 +66,7 @@ def survey(
         **{key: value for key, value in asdict(chosen).items() if value is not None},
         **drawn.provenance,
         "groups": f"{len(np.unique(plan.groups))} groups, {rule.rule}",
-        "outlier_rule": f"norm over {TIMES:g} times the layer's median of the first {plan.pilot} windows "
+        "outlier_rule": f"norm over {MASSIVE_TIMES:g} times the layer's median of the first {plan.pilot} windows "
         f"({PILOT_TOKENS} tokens), in any layer",
         "memory_estimate_bytes": needed,
         "too_short": escaped(", ".join(drawn.too_short)),

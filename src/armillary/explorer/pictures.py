@@ -8,6 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from armillary.figures.fields import BAR, field, heatmap, ruler
+from armillary.figures.heads import span_names
 from armillary.figures.planes import BLUES, POSITIONS, draw_plane, first_positions, plane
 from armillary.figures.reading import has, numbers, thinned
 from armillary.figures.style import NULL, PALETTE, axes, literal, panels
@@ -81,20 +82,11 @@ LAYER_TEXTS = {
 
 def distances(profile: xr.DataArray) -> go.Figure:
     """Attention by distance, one bar per bin; a bin is named by its smallest distance."""
-    starts = [int(start) for start in profile["span"].values]
-    ends = [*(start - 1 for start in starts[1:]), None]
-    names = [span_name(start, end) for start, end in zip(starts, ends, strict=True)]
+    names = span_names(profile["span"].values)
     figure = panels(height=280)
     bars = go.Bar(x=names, y=profile.values.astype(np.float64), marker={"color": PALETTE[0]})
     figure.add_trace(bars.update(hovertemplate="%{x} tokens back: %{y:.3f}<extra></extra>"))
     return axes(figure, "distance in tokens", "attention", rangemode="tozero").update_xaxes(type="category")
-
-
-def span_name(start: int, end: int | None) -> str:
-    """3–4, 5–8, 65 and more."""
-    if end is None:
-        return f"{start}+"
-    return str(start) if start == end else f"{start}–{end}"
 
 
 def mean_map(binned: xr.DataArray) -> go.Figure:

@@ -8,9 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from armillary.figures.planes import first_positions
 from armillary.figures.reading import has, numbers
-
-MASSIVE = 20.0
-"""The outlier rule of a survey: tokens so many times as long as the layer's median are left out in all layers."""
+from armillary.settings import MASSIVE_TIMES
 
 
 class Split(NamedTuple):
@@ -42,7 +40,7 @@ def layer_split(
 
 
 def counted_tokens(
-    results: xr.DataTree, norms: Float[np.ndarray, "layer position"], massive: float = MASSIVE
+    results: xr.DataTree, norms: Float[np.ndarray, "layer position"], massive: float = MASSIVE_TIMES
 ) -> Bool[np.ndarray, "position"]:
     """The tokens of a prompt that the run's own rules would count: a known position, and no massive norm."""
     kept = np.isin(np.arange(norms.shape[1]), first_positions(results))

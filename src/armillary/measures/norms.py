@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from armillary.measures.jackknife import standard_error
+from armillary.measures.groups import group_mean
 
 
 class Norm(NamedTuple):
@@ -17,9 +17,5 @@ class Norm(NamedTuple):
 
 def norm(norm_groups: Float[np.ndarray, "group position"], group: Int[np.ndarray, "context"]) -> Norm:
     """Mean ‖h‖ of the kept tokens, in units of the stream, positions weighted alike."""
-    sizes = np.bincount(group, minlength=len(norm_groups)).astype(np.float64)
-    each = np.nanmean(norm_groups, 1)
-    whole = float(np.average(each, weights=sizes))
-    rest = sizes.sum() - sizes
-    without = (whole * sizes.sum() - sizes * each) / np.where(rest > 0, rest, np.nan)
-    return Norm(whole, float(standard_error(whole, without, sizes)))
+    found = group_mean(np.nanmean(norm_groups, 1), np.bincount(group, minlength=len(norm_groups)))
+    return Norm(float(found.mean), float(found.se))

@@ -8,8 +8,9 @@ import xarray as xr
 from jaxtyping import Bool
 
 from armillary.figures import Figure, available
+from armillary.figures.each_head import draws
 from armillary.figures.outliers import outliers_finding
-from armillary.figures.reading import LEVEL, array, group_count, has, numbers
+from armillary.figures.reading import LEVEL, array, has, numbers
 from armillary.figures.words import quoted, span
 from armillary.measures.jackknife import half_width
 from armillary.measures.taxonomy import GENERAL, SPECIAL
@@ -110,12 +111,6 @@ def most(results: xr.DataTree, path: str, among: Bool[np.ndarray, "block head"] 
         width = half_width(draws(results, path), 1 - (1 - LEVEL) / value.size)
         margin = width * float(numbers(results, f"{path}_se")[block, head])
     return f"L{block}H{head} most: {quoted(float(value[block, head]), float(margin), '%')}"
-
-
-def draws(results: xr.DataTree, path: str) -> int:
-    """How many independent draws the error of a score rests on: windows of random tokens, or groups of documents."""
-    repeats = path.replace("taxonomy/", "repeats/") + "_repeats"
-    return array(results, repeats).sizes["repeat"] if has(results, repeats) else group_count(results)
 
 
 QUESTIONS = (
