@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from armillary.errors import StoreError
+from armillary.netcdf import write_netcdf
 from armillary.schema import FORMAT, GROUPS
 
 if TYPE_CHECKING:
@@ -50,12 +51,12 @@ class Run:
 
 def write(folder: Path, file: str, groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> Path:
     """Write one file of a run at once: an older one stays whole until the new one is complete."""
-    tree = tree_of(groups, {**provenance, "armillary_format": FORMAT})
+    attributes = plain_attributes({**provenance, "armillary_format": FORMAT})
     path, temporary = folder / file, folder / f".{file}.{os.getpid()}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         reserve(temporary, sum(dataset.nbytes for dataset in groups.values()))
-        tree.to_netcdf(temporary, engine="h5netcdf", mode="w")
+        write_netcdf(temporary, groups, attributes)
         os.replace(temporary, path)
     except (OSError, RuntimeError) as error:
         raise StoreError(f"cannot write {path} ({reason(error)}): free some space or choose another --out") from error
@@ -82,8 +83,13 @@ def reserve(path: Path, size: int) -> None:
 def tree_of(groups: Mapping[str, xr.Dataset], attributes: Mapping[str, Any]) -> xr.DataTree:
     """Groups under one root that carries the provenance and no coordinates."""
     tree = xr.DataTree.from_dict({f"/{name}": dataset for name, dataset in groups.items()})
-    tree.attrs.update({key: plain(value) for key, value in attributes.items() if value is not None})
+    tree.attrs.update(plain_attributes(attributes))
     return tree
+
+
+def plain_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file can hold of a provenance; what is None is left out."""
+    return {key: plain(value) for key, value in attributes.items() if value is not None}
 
 
 def plain(value: Any) -> Any:
