@@ -13,7 +13,7 @@ help:
 	@echo "make browser  install Chromium for the tests, where it is missing and apt-get is there"
 	@echo "make pictures draw the pictures of the README anew"
 	@echo "make lint     ruff and mypy"
-	@echo "make bench    overhead and memory against the bare forward pass (slow)"
+	@echo "make bench    time and memory against the bare forward pass (slow)"
 	@echo "make nightly  the slow tests"
 
 install: $(STAMP)
@@ -50,7 +50,9 @@ lint: install
 bench: install
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/overhead.py --covariance attention
+	$(BIN)/python benchmarks/measures.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/attention.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

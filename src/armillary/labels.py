@@ -86,9 +86,10 @@ def labelled(measure: Callable[..., Any], each: Callable[..., Iterable[Any]] = m
         given = {name: arrays[name] for name in core if name not in options and name in arrays}
         named = {name: value for name, value in given.items() if isinstance(value, xr.DataArray)}
         loops = loop_axes(named, core)
+        slices = {name: sliced(value, core[name]) for name, value in given.items()}
 
         def one(at: dict[str, int]) -> tuple[Any, ...]:
-            return fields(measure(**{name: plain(value, core[name], at) for name, value in given.items()}, **options))
+            return fields(measure(**{name: of(at) for name, of in slices.items()}, **options))
 
         rows = list(each(one, indices(loops)))
         stacked = {
@@ -121,14 +122,18 @@ def indices(loops: Mapping[str, int]) -> list[dict[str, int]]:
     return [dict(zip(loops, at, strict=True)) for at in np.ndindex(*loops.values())]
 
 
-def plain(value: Any, axes: tuple[str, ...] | None, at: Mapping[str, int]) -> Any:
-    """One slice of a labelled array, its axes in the order that the measure asks for."""
+def sliced(value: Any, axes: tuple[str, ...] | None) -> Callable[[Mapping[str, int]], Any]:
+    """Slices of a labelled array at indices of the looped axes, their axes in the order that the measure asks for."""
     if not isinstance(value, xr.DataArray):
-        return value
-    sliced = value.isel({axis: i for axis, i in at.items() if axis in value.dims})
-    if axes == ():
-        return sliced.item()
-    return sliced.transpose(*axes).values if axes else sliced.values
+        return lambda at: value
+    looped = [axis for axis in value.dims if axis not in (axes or ())]
+    values = value.transpose(*looped, *(axes or ())).values
+
+    def slice_at(at: Mapping[str, int]) -> Any:
+        found = values[tuple(at[str(axis)] for axis in looped)]
+        return found.item() if axes == () else found
+
+    return slice_at
 
 
 def fields(result: Any) -> tuple[Any, ...]:

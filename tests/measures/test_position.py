@@ -223,14 +223,23 @@ def test_the_turned_windows_show_what_smooth_noise_alone_shows():
     assert null.mean() == pytest.approx(plain.mean(), rel=0.1)
 
 
+def along(arrays):
+    """What `largest_variance` asks for, every group a fold of its own."""
+    folds = arrays["position_folds"] - arrays["position_folds"].mean(1, keepdims=True)
+    names = ("covariance", "context_basis", "position_folds", "squares")
+    return {name: arrays[name] for name in names} | {
+        "energies": np.sum(folds**2, (1, 2)),
+        "fold": arrays["group"],
+    }
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_the_groups_variances_along_the_largest_direction_average_to_it(seed):
     rng = np.random.default_rng(seed)
     states, group = waves(2.0, 8, 10) + rng.normal(size=(20, 8, 10)), unequal(20, 6, rng)
     arrays = inputs(states, group, rng)
-    names = ("covariance", "context_basis", "position_folds", "squares", "group")
-    _, variance, per_fold = largest_variance(*(arrays[name] for name in names))
+    _, variance, per_fold = largest_variance(**along(arrays))
     assert variance == pytest.approx(np.linalg.eigvalsh(arrays["covariance"])[-1])
     assert np.average(per_fold, weights=np.bincount(group)) == pytest.approx(variance)
 
@@ -240,8 +249,7 @@ def test_folds_of_one_window_each_have_their_own_variance_and_an_error():
     rng = np.random.default_rng(3)
     states = np.round(4 * waves(6.0, 8, 16)) + rng.integers(-4, 5, (8, 8, 16))
     arrays = inputs(states, np.arange(8), rng)
-    names = ("covariance", "context_basis", "position_folds", "squares", "group")
-    *_, per_fold = largest_variance(*(arrays[name] for name in names))
+    *_, per_fold = largest_variance(**along(arrays))
     direction = np.linalg.eigh(arrays["covariance"])[1][:, -1]
     own = np.mean(((states - states.mean((0, 1))) @ direction) ** 2, 1)
     assert per_fold == pytest.approx(own, rel=1e-6)

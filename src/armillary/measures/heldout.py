@@ -63,12 +63,14 @@ def fold_energies(
         curves = curves.swapaxes(1, 2)  # uᵀ M Pᵀ u = vᵀ Pᵀ M v for a pair of singular vectors: the shorter side serves
     whole = np.tensordot(weights, curves, 1)
     terms, spectra = np.empty((2, len(curves), modes))
+    others = np.empty(whole.shape)  # one room for all folds
     for fold, (weight, part) in enumerate(zip(weights, curves, strict=True)):
-        others = (whole - weight * part) / (1 - weight)
+        np.multiply(part, -weight, out=others)
+        others += whole
         energies, vectors = np.linalg.eigh(others @ others.T)
         found = vectors[:, : -modes - 1 : -1]
-        terms[fold] = weight * np.sum(found * ((part @ others.T) @ found), 0)
-        spectra[fold] = np.sqrt(energies[: -modes - 1 : -1].clip(0))
+        terms[fold] = weight / (1 - weight) * np.sum(found * ((part @ others.T) @ found), 0)
+        spectra[fold] = np.sqrt(energies[: -modes - 1 : -1].clip(0)) / (1 - weight)
     return terms, spectra
 
 

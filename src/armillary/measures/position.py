@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.sparse.linalg import eigsh, svds
+from scipy.sparse.linalg import eigsh
 
 from armillary.measures.pairs import pair_jackknife_error, pair_mean, pair_standard_error
 
@@ -56,15 +56,16 @@ def position_effect(
     length, dealt = len(position_basis), fold_of(len(position_kernel), len(position_folds))
     kernel, parts, fold = dealt @ position_kernel @ dealt.T, dealt @ squares, group % len(position_folds)
     sizes = group_sizes(fold, kernel)
-    spectrum, null_spectrum = singular_values(position_basis), singular_values(position_null)
+    (spectrum, leading), null_spectrum = leading_mode(position_basis), singular_values(position_null)
     groups = group_sizes(group, position_kernel)
     trace, trace_se = pair_mean(position_kernel, groups), pair_standard_error(position_kernel, groups)
-    direction, variance, per_fold = largest_variance(covariance, context_basis, position_folds, parts, fold)
+    energies = np.diag(kernel) / sizes**2
+    direction, variance, per_fold = largest_variance(covariance, context_basis, position_folds, energies, parts, fold)
     largest = np.sqrt(length * variance)  # ‖M‖op / √C, the scale of σ₁
     determined = trace > DETERMINED * trace_se and energy_heldout[0] > 0
     stable, stable_se, ratio, ratio_se = np.full(4, np.nan)
     if determined:
-        first = mode_kernel(position_folds, leading_mode(position_basis), sizes, energy_heldout[0])
+        first = mode_kernel(position_folds, leading, sizes, energy_heldout[0])
         unbiased = (variance + heldout_variance(covariance, direction, context_basis, fold, length)) / 2
         stable, ratio = trace / energy_heldout[0], np.sqrt(energy_heldout[0] / (length * unbiased))
         stable_se = pair_jackknife_error((kernel - stable * first) / energy_heldout[0], sizes)
@@ -145,10 +146,14 @@ def share_of(
     return PositionShare(share, error)
 
 
-def leading_mode(position_basis: Float[np.ndarray, "position d_model"]) -> Float[np.ndarray, " position"]:
-    """The left singular vector of the largest singular value."""
-    start = np.random.default_rng(0).standard_normal(min(position_basis.shape))
-    return svds(position_basis, k=1, v0=start, return_singular_vectors="u")[0][:, 0]
+def leading_mode(
+    position_basis: Float[np.ndarray, "position d_model"],
+) -> tuple[Float[np.ndarray, " mode"], Float[np.ndarray, " position"]]:
+    """All singular values, as `singular_values` gives them, and the left singular vector of the largest."""
+    wide = len(position_basis) <= position_basis.shape[1]
+    energies, vectors = np.linalg.eigh(position_basis @ position_basis.T if wide else position_basis.T @ position_basis)
+    mode = vectors[:, -1] if wide else position_basis @ vectors[:, -1]
+    return np.sqrt(energies[::-1].clip(0)), mode / max(np.linalg.norm(mode), np.finfo(np.float64).tiny)
 
 
 def singular_values(matrix: Float[np.ndarray, "position d_model"]) -> Float[np.ndarray, "mode"]:
@@ -161,25 +166,24 @@ def largest_variance(
     covariance: Float[np.ndarray, "d_model d_model_"],
     context_basis: Float[np.ndarray, "context d_model"],
     position_folds: Float[np.ndarray, "fold position d_model"],
+    energies: Float[np.ndarray, " fold"],
     squares: Float[np.ndarray, " fold"],
     fold: Int[np.ndarray, " context"],
 ) -> tuple[Float[np.ndarray, " d_model"], float, Float[np.ndarray, " fold"]]:
     """The direction of the largest variance, that variance, and each fold's own variance along it.
 
     The covariance is kept over all windows only. A fold's part along the direction is exact for position and context;
-    the rest is shared out by the folds' residual sums of squares.
+    the rest is shared out by the folds' residual sums of squares. `energies` are the folds' Σ ‖p_t‖².
     """
     length, d_model = position_folds.shape[1:]
     sizes = np.bincount(fold, minlength=len(squares)).astype(np.float64)
     value, vector = eigsh(covariance.astype(np.float64), k=1, v0=np.ones(d_model))
     direction, variance = vector[:, 0], float(value[0])
-    centre = position_folds.mean(1, dtype=np.float64)
-    along = position_folds @ direction.astype(position_folds.dtype) - (centre @ direction)[:, None]
-    along_position = sizes * np.sum(along**2, 1, dtype=np.float64)
+    along = (position_folds @ direction.astype(position_folds.dtype)).astype(np.float64)
+    along_position = sizes * length * along.var(1)
     along_context = length * np.bincount(fold, (context_basis @ direction) ** 2, len(sizes))
-    energy = np.einsum("ftd,ftd->f", position_folds, position_folds, dtype=np.float64) - length * np.sum(centre**2, 1)
     context = length * np.bincount(fold, np.sum(context_basis**2, 1), len(sizes))
-    rest = squares - context - sizes * energy
+    rest = squares - context - sizes * energies
     # Folds of one window each leave nothing over but rounding.
     weights = rest / rest.sum() if rest.sum() > 1e-6 * squares.sum() else sizes / sizes.sum()
     left = variance * sizes.sum() * length - along_context.sum() - along_position.sum()

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from armillary.measures.position import singular_values
 from armillary.measures.screenot import null_spectra, rank_from_spectrum
 
 K = (10, 20, 30)
@@ -66,7 +67,6 @@ def half_spectrum(
     position_folds: Float[np.ndarray, "fold position d_model"], sizes: Int[np.ndarray, " fold"]
 ) -> Float[np.ndarray, " mode"]:
     """Singular values of the mean over every other fold."""
-    mean = np.tensordot(sizes[::2] / sizes[::2].sum(), position_folds[::2].astype(np.float64), 1)
-    mean -= mean.mean(0)
-    short = mean if len(mean) <= mean.shape[1] else mean.T
-    return np.sqrt(np.linalg.eigvalsh(short @ short.T)[::-1].clip(0))
+    weights = (sizes[::2] / sizes[::2].sum()).astype(position_folds.dtype)
+    mean = np.tensordot(weights, position_folds[::2], 1).astype(np.float64)
+    return singular_values(mean - mean.mean(0))

@@ -104,7 +104,7 @@ def null_spectra(
         first = np.isin(np.arange(len(sizes)), rng.permutation(len(sizes))[: len(sizes) // 2])
         plus, minus = sizes[first].sum(), sizes[~first].sum()
         row[:] = np.where(first, sizes / plus, -sizes / minus) * np.sqrt(float(plus * minus)) / (plus + minus)
-    differences = np.tensordot(weights, group_means.astype(np.float64, copy=False), axes=1)
+    differences = np.tensordot(weights.astype(group_means.dtype), group_means, axes=1).astype(np.float64, copy=False)
     differences -= differences.mean(axis=1, keepdims=True)
     if differences.shape[1] > differences.shape[2]:
         differences = differences.swapaxes(1, 2)

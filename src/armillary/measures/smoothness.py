@@ -1,6 +1,7 @@
 """How smooth the Gram matrix of the position vectors is, and what Theorem 1 of Song & Zhong makes of it."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -69,9 +70,9 @@ def smoothness(
         low_frequency_share_high=np.max(without, 0),
         low_frequency_share_null=basis_share(position_null),
         difference_max=maxima,
-        theorem1_residual=theorem1_residual(own, k).projected,
+        theorem1_residual=projected_residual(own, basis_frame(len(own), k)),
         theorem1_bound=maxima * [corrected_factor(len(own), k, m) for m in orders],
-        theorem1_residual_published=theorem1_residual(own, k, "published").least,
+        theorem1_residual_published=least_residual(own, basis_frame(len(own), k, "published")),
         theorem1_bound_published=maxima * [6 / (8 * k) ** m for m in orders],
     )
 
@@ -79,20 +80,21 @@ def smoothness(
 def leave_one_out(
     position_folds: Float[np.ndarray, "fold position d_model"], group: Int[np.ndarray, " context"]
 ) -> list[Float[np.ndarray, "position d_model"]]:
-    """The position basis without each fold of documents; nothing with a single fold."""
+    """The position basis without each fold of documents, in the folds' own precision; nothing with a single fold."""
     if len(position_folds) < 2:
         return []
-    weights = np.bincount(group % len(position_folds)) / len(group)
-    curves = position_folds - position_folds.mean(1, keepdims=True, dtype=np.float64)
-    whole = np.tensordot(weights, curves, 1)
-    return [whole - weight * curve for weight, curve in zip(weights, curves, strict=True)]
+    weights = (np.bincount(group % len(position_folds)) / len(group)).astype(position_folds.dtype)
+    whole = np.tensordot(weights, position_folds, 1)
+    without = [whole - weight * fold for weight, fold in zip(weights, position_folds, strict=True)]
+    return [basis - basis.mean(0, dtype=np.float64).astype(basis.dtype) for basis in without]
 
 
 def basis_share(position_basis: Float[np.ndarray, "position d_model"]) -> Float[np.ndarray, " frequency"]:
     """`low_frequency_share` of the Gram matrix of the vectors, from the cosine transform of the vectors themselves."""
-    unit = unit_vectors(position_basis)
-    low = cosines(len(unit), min(HIGHEST + 1, len(unit))).T @ unit
-    return _corner_shares((low @ low.T) ** 2, float(np.sum((unit @ unit.T) ** 2)), HIGHEST)
+    unit = unit_vectors(position_basis).astype(position_basis.dtype, copy=False)
+    low = cosines(len(unit), min(HIGHEST + 1, len(unit))).T.astype(unit.dtype) @ unit
+    total = np.sum((unit @ unit.T) ** 2, dtype=np.float64)
+    return _corner_shares((low @ low.T).astype(np.float64) ** 2, float(total), HIGHEST)
 
 
 def low_frequency_share_sinusoidal(
@@ -190,15 +192,32 @@ def theorem1_residual(gram: Gram, k: int, basis: Literal["corrected", "published
     eigenvalue). least = ‖(1 − Π)G‖/T: no B leaves less, since F B Bᵀ Fᵀ never meets those entries. The theorem is true
     of a matrix if projected ≤ bound, false if least > bound.
     """
-    frequencies = cosines(len(gram), k) if basis == "corrected" else cosines_published(len(gram), k)
-    frame = np.linalg.qr(frequencies)[0]
-    kept = frame @ (frame.T @ gram)
-    projected = np.abs(np.linalg.eigvalsh(gram - kept @ frame @ frame.T)[[0, -1]]).max()
-    rest = gram - kept
-    least = np.sqrt(max(np.linalg.eigvalsh(rest @ rest.T)[-1], 0.0))
-    return Theorem1Residual(float(projected / len(gram)), float(least / len(gram)))
+    frame = basis_frame(len(gram), k, basis)
+    return Theorem1Residual(projected_residual(gram, frame), least_residual(gram, frame))
 
 
+Frame = Float[np.ndarray, "position frequency"]
+
+
+@lru_cache(maxsize=8)
+def basis_frame(positions: int, k: int, basis: Literal["corrected", "published"] = "corrected") -> Frame:
+    """An orthonormal frame of the span of k low frequencies."""
+    return np.linalg.qr(cosines(positions, k) if basis == "corrected" else cosines_published(positions, k))[0]
+
+
+def projected_residual(gram: Gram, frame: Frame) -> float:
+    """‖G − ΠGΠ‖op / T, Π the projection on the frame."""
+    rest = gram - frame @ (frame.T @ gram @ frame) @ frame.T
+    return float(np.abs(np.linalg.eigvalsh(rest)[[0, -1]]).max() / len(gram))
+
+
+def least_residual(gram: Gram, frame: Frame) -> float:
+    """‖(1 − Π)G‖op / T, Π the projection on the frame."""
+    rest = gram - frame @ (frame.T @ gram)
+    return float(np.sqrt(max(np.linalg.eigvalsh(rest @ rest.T)[-1], 0.0)) / len(gram))
+
+
+@lru_cache(maxsize=8)
 def cosines(positions: int, k: int) -> Float[np.ndarray, "position frequency"]:
     """The k lowest DCT-II vectors cos((s − 1)(t − ½)π/T), s = 1..k, as columns of length 1."""
     waves = np.cos(np.outer(np.arange(positions) + 0.5, np.arange(k)) * (np.pi / positions))
