@@ -1,6 +1,5 @@
 """From labelled sums to labelled results: every measure that the schema names, run on what it asks for."""
 
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +21,16 @@ COORDINATES = {
 
 
 def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """The groups that measures make, from those that a pass made; a group begins when those that it needs are there."""
-    wanted = [name for name, group in GROUPS.items() if group.measures and group.inputs[0] in groups]
-    begun: dict[str, Future[xr.Dataset]] = {}
-    with ThreadPoolExecutor(max(len(wanted), 1)) as conductors:
-        for name in wanted:
-            needed = {other: begun[other] for other in GROUPS[name].inputs if other in begun}
-            begun[name] = conductors.submit(measured_group, name, groups, needed)
-    return {name: future.result() for name, future in begun.items()}
-
-
-def measured_group(name: str, groups: dict[str, xr.Dataset], needed: dict[str, Future[xr.Dataset]]) -> xr.Dataset:
-    """One group, its measures one after the other: a measure may ask for what those before it gave."""
-    others = {other: future.result() for other, future in needed.items()}
-    arrays, made = inputs(GROUPS[name].inputs, {**groups, **others}), []
-    for measure in GROUPS[name].measures:
-        made.append(labelled(measure, side_by_side)(arrays))
-        arrays |= {str(field): made[-1][field] for field in made[-1].data_vars}
-    return described(name, with_coordinates(xr.merge(made, join="exact")))
+    """The groups that measures make, from those that a pass made."""
+    results: dict[str, xr.Dataset] = {}
+    for name, group in GROUPS.items():
+        if group.measures and group.inputs[0] in groups:
+            arrays, made = inputs(group.inputs, {**groups, **results}), []
+            for measure in group.measures:
+                made.append(labelled(measure, side_by_side)(arrays))
+                arrays |= {str(field): made[-1][field] for field in made[-1].data_vars}
+            results[name] = described(name, with_coordinates(xr.merge(made, join="exact")))
+    return results
 
 
 def measure(folder: str | Path) -> Run:

@@ -35,11 +35,21 @@ def test_energies_and_spectra_are_those_of_a_plain_loop_whatever_side_is_shorter
 def test_power_iteration_finds_the_energy_of_the_leading_mode():
     rng = np.random.default_rng(2)
     folds, weights = curves(rng), np.full(5, 0.2)
-    terms, _ = fold_energies(folds, weights, 9)
     weighted = (weights[:, None, None] * folds).astype(np.float32)
-    assert leading_energy(weighted, weighted.sum(0) - weighted, weights, rng) == pytest.approx(
+    offsets = [0, 3, 1, 8, 5]
+    turned = np.stack([np.roll(fold, offset, 0) for fold, offset in zip(weighted, offsets, strict=True)])
+    terms, _ = fold_energies(turned / weights[:, None, None], weights, 9)
+    assert leading_energy(weighted, offsets, turned.sum(0) - turned, weights, rng) == pytest.approx(
         terms.sum(0)[0], rel=1e-3
     )
+
+
+def test_what_float32_folds_give_is_what_float64_gives():
+    rng = np.random.default_rng(6)
+    folds, group = 100 * curves(rng, 8, 30, 40), np.repeat(np.arange(16), 2)
+    wide, narrow = heldout(folds, group), heldout(folds.astype(np.float32), group)
+    assert np.allclose(narrow.energy_heldout, wide.energy_heldout, rtol=0, atol=1e-6 * wide.energy_heldout[0])
+    assert narrow.rank_heldout == wide.rank_heldout
 
 
 def test_the_null_does_not_see_what_the_folds_share():

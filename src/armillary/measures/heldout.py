@@ -48,7 +48,7 @@ def heldout(
         return Heldout(np.full(modes, np.nan), float("nan"), 0, 0, 0, np.full((len(position_folds), modes), np.nan))
     sizes = np.bincount(group % len(position_folds)).astype(np.float64)
     weights, curves = sizes / sizes.sum(), position_folds - position_folds.mean(1, keepdims=True, dtype=np.float64)
-    terms, spectra = fold_energies(curves, weights, modes)
+    terms, spectra = fold_energies(curves, weights, modes, position_folds.dtype)
     threshold = null_point(curves, weights, seed)
     energy = terms.sum(0)
     left = [above(np.delete(terms, f, 0).sum(0) / (1 - w), threshold / (1 - w)) for f, w in enumerate(weights)]
@@ -56,9 +56,15 @@ def heldout(
 
 
 def fold_energies(
-    curves: Float[np.ndarray, "fold position d_model"], weights: Float[np.ndarray, " fold"], modes: int
+    curves: Float[np.ndarray, "fold position d_model"],
+    weights: Float[np.ndarray, " fold"],
+    modes: int,
+    kept: np.dtype = np.dtype(np.float64),
 ) -> tuple[Float[np.ndarray, "fold mode"], Float[np.ndarray, "fold mode"]]:
-    """Each fold's term of the held-out energies, and the singular values of the basis without it."""
+    """Each fold's term of the held-out energies, and the singular values of the basis without it.
+
+    A fold meets the others in the precision in which folds are kept; spectra need float64, for they are squared.
+    """
     if curves.shape[1] > curves.shape[2]:
         curves = curves.swapaxes(1, 2)  # uᵀ M Pᵀ u = vᵀ Pᵀ M v for a pair of singular vectors: the shorter side serves
     whole = np.tensordot(weights, curves, 1)
@@ -69,7 +75,8 @@ def fold_energies(
         others += whole
         energies, vectors = np.linalg.eigh(others @ others.T)
         found = vectors[:, : -modes - 1 : -1]
-        terms[fold] = weight / (1 - weight) * np.sum(found * ((part @ others.T) @ found), 0)
+        across = part.astype(kept, copy=False) @ others.astype(kept, copy=False).T
+        terms[fold] = weight / (1 - weight) * np.sum(found * (across @ found), 0)
         spectra[fold] = np.sqrt(energies[: -modes - 1 : -1].clip(0)) / (1 - weight)
     return terms, spectra
 
@@ -90,32 +97,39 @@ def null_point(
     """
     length, rng = curves.shape[1], np.random.default_rng(seed)
     common = np.tensordot(weights, curves, 1)
-    weighted, turned, without = np.empty((3, *curves.shape), np.float32)  # one room for all turnings
+    weighted, without = np.empty((2, *curves.shape), np.float32)  # one room for all turnings
     for into, curve, weight in zip(weighted, curves, weights, strict=True):
         into[:] = (curve - common) * (weight / np.sqrt(1 - weight))
     energies = []
     for _ in range(REPLICATES):
-        for into, curve, offset in zip(turned, weighted, rng.integers(length, size=len(curves)).tolist(), strict=True):
-            into[offset:], into[:offset] = curve[: length - offset], curve[length - offset :]
-        np.subtract(turned.sum(0), turned, out=without)
-        energies.append(leading_energy(turned, without, weights, rng))
+        offsets = rng.integers(length, size=len(curves)).tolist()
+        total = np.zeros_like(weighted[0])
+        for curve, offset in zip(weighted, offsets, strict=True):
+            total[offset:] += curve[: length - offset]
+            total[:offset] += curve[length - offset :]
+        for into, curve, offset in zip(without, weighted, offsets, strict=True):
+            np.subtract(total[offset:], curve[: length - offset], out=into[offset:])
+            np.subtract(total[:offset], curve[length - offset :], out=into[:offset])
+        energies.append(leading_energy(weighted, offsets, without, weights, rng))
     spread = np.sqrt(np.mean(np.square(energies)) * (1 + 1 / REPLICATES))
     return float(stats.t.ppf(0.95 ** (1 / CLOSE), REPLICATES) * spread)
 
 
 def leading_energy(
     weighted: Float[np.ndarray, "fold position d_model"],
+    offsets: list[int],
     without: Float[np.ndarray, "fold position d_model"],
     weights: Float[np.ndarray, " fold"],
     rng: np.random.Generator,
 ) -> float:
     """Σ_f uᵀ w_f N_f N₋fᵀ u, u the leading mode of N₋f: the held-out energy, by power iteration in float32.
 
-    `weighted` holds w_f N_f, `without` the sum of those of the other folds.
+    `weighted` holds w_f N_f before it is turned by its offset, `without` the sum of the other folds, turned.
     """
     modes = rng.standard_normal((len(weighted), 1, weighted.shape[1]), dtype=np.float32)
     for _ in range(STEPS):
         modes = (modes @ without) @ without.swapaxes(1, 2)
         modes /= np.linalg.norm(modes, axis=2, keepdims=True)
-    own, others = (modes @ weighted).astype(np.float64), (modes @ without).astype(np.float64)
+    back = np.stack([np.roll(mode, -offset, 1) for mode, offset in zip(modes, offsets, strict=True)])
+    own, others = (back @ weighted).astype(np.float64), (modes @ without).astype(np.float64)
     return float(np.sum(own * others / (1 - weights[:, None, None])))
