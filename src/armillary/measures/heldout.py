@@ -59,7 +59,7 @@ def fold_energies(
     curves: Float[np.ndarray, "fold position d_model"],
     weights: Float[np.ndarray, " fold"],
     modes: int,
-    kept: np.dtype = np.dtype(np.float64),
+    kept: np.typing.DTypeLike = np.float64,
 ) -> tuple[Float[np.ndarray, "fold mode"], Float[np.ndarray, "fold mode"]]:
     """Each fold's term of the held-out energies, and the singular values of the basis without it.
 
