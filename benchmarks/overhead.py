@@ -1,13 +1,19 @@
 """What a survey costs beyond running the model: ratios in one run, sides alternating, medians, threads pinned.
 
-python benchmarks/overhead.py [minilm|smollm2] [--repeats 5] [--covariance attention]
+    python benchmarks/overhead.py [minilm|smollm2] [--repeats 5] [--covariance attention] [--apart]
+
+Both sides share a process, and so the memory that either has asked for: the bare pass then finds it ready after a
+survey. With --apart every side runs in a process of its own, as programs do that either survey a model or run it.
 """
 
 import argparse
 import itertools
+import json
 import os
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -48,39 +54,57 @@ def everything(view, drawn, plan, folder):
     return [after - before for before, after in itertools.pairwise(times)]
 
 
-def measure(name, repeats, covariance):
+def prepared(name, covariance):
+    """The model, the windows and the plan of the default survey, after a first pass over all windows."""
     view = arm.load(name)
     settings = Settings.of(contexts=SIZES[name], covariance=covariance)
     drawn, rule = ordered(draw(view, arm.corpus("python-docs"), settings))
     plan = plan_of(drawn, rule.index, settings)
     bare(view, plan)
+    return view, drawn, plan
+
+
+def once(side, view, drawn, plan):
+    """The seconds of one side, step by step."""
+    folder = Path(tempfile.mkdtemp())
+    os.sync()
+    start = time.perf_counter()
+    if side == "bare":
+        bare(view, plan)
+        steps = [time.perf_counter() - start]
+    else:
+        steps = everything(view, drawn, plan, folder)
+    shutil.rmtree(folder)
+    return steps
+
+
+def in_a_process(side, name, covariance, threads):
+    """The same in a process of its own."""
+    options = ["--covariance", covariance, "--threads", str(threads), "--side", side]
+    found = subprocess.run([sys.executable, __file__, name, *options], capture_output=True, text=True, check=True)
+    return json.loads(found.stdout.splitlines()[-1])
+
+
+def measure(name, repeats, covariance, threads, *, apart):
+    ready = None if apart else prepared(name, covariance)
     passes, wholes = [], []
     for repeat in range(repeats):
-        folder = Path(tempfile.mkdtemp())
-        order = ["bare", "survey"] if repeat % 2 == 0 else ["survey", "bare"]
-        for side in order:
-            os.sync()
-            start = time.perf_counter()
-            if side == "bare":
-                bare(view, plan)
-                alone = time.perf_counter() - start
-            else:
-                steps = everything(view, drawn, plan, folder)
-        shutil.rmtree(folder)
-        passes.append(steps[0] / alone)
-        wholes.append(sum(steps) / alone)
+        steps = {}
+        for side in ("bare", "survey")[:: 1 if repeat % 2 == 0 else -1]:
+            steps[side] = in_a_process(side, name, covariance, threads) if apart else once(side, *ready)
+        (alone,), taken = steps["bare"], steps["survey"]
+        passes.append(taken[0] / alone)
+        wholes.append(sum(taken) / alone)
+        parts = zip(("pass", "tables", "measures", "file"), taken, strict=True)
         print(
             f"  {passes[-1]:.3f} pass  {wholes[-1]:.3f} all   bare {alone:.2f} s, "
-            + ", ".join(
-                f"{what} {t:.2f}" for what, t in zip(("pass", "tables", "measures", "file"), steps, strict=True)
-            ),
+            + ", ".join(f"{what} {t:.2f}" for what, t in parts),
             flush=True,
         )
     print(
-        f"{name} {SIZES[name]} × {settings.length}, covariance {covariance}: "
+        f"{name} {SIZES[name]} windows, covariance {covariance}{', processes apart' if apart else ''}: "
         f"pass {statistics.median(passes):.3f}, with everything {statistics.median(wholes):.3f} (medians of {repeats})"
     )
-    return statistics.median(passes), statistics.median(wholes)
 
 
 if __name__ == "__main__":
@@ -89,7 +113,12 @@ if __name__ == "__main__":
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--covariance", default="residual")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--side", choices=("bare", "survey"))
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     for model in given.models:
-        measure(model, given.repeats, given.covariance)
+        if given.side:
+            print(json.dumps(once(given.side, *prepared(model, given.covariance))))
+        else:
+            measure(model, given.repeats, given.covariance, given.threads, apart=given.apart)
