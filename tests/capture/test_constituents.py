@@ -174,7 +174,7 @@ def test_six_panels_are_the_parts_the_logits_and_the_map_of_the_model(kind, view
     view, run = (view, run) if kind == "rotary" else learned
     monkeypatch.setattr(example, "POSITIONS", 10)
     found = example.six_panels(view, run, shares(view, run, windows=4).share, context=3)
-    block, head = int(found.block), int(found.head)
+    block, head = int(found.block), int(found["head"])
     ids = run.results["corpus"].tokens.values[3]
     parts = arm.constituents(view, run, ids, block, head).isel(head=0, query=slice(10), key=slice(10))
     allowed = np.tri(10, dtype=bool) if kind == "rotary" else np.ones((10, 10), dtype=bool)
@@ -183,10 +183,10 @@ def test_six_panels_are_the_parts_the_logits_and_the_map_of_the_model(kind, view
         assert np.allclose(found[f"{query}_{key}"], expected, rtol=1e-5, atol=1e-6, equal_nan=True)
     for name, whole in (
         ("logits", parts.sum(("part_query", "part_key"))),
-        ("map", eager_map(view, ids, block, head)[:10, :10]),
+        ("pattern", eager_map(view, ids, block, head)[:10, :10]),
     ):
         assert np.allclose(found[name], np.where(allowed, whole, np.nan), rtol=1e-4, atol=1e-5, equal_nan=True)
-    assert found.map.dtype == np.float32
+    assert found.pattern.dtype == np.float32
     assert found.text.values.tolist() == [f"#{token}" for token in ids[:10]]
     assert int(found.context) == 3
 

@@ -85,7 +85,7 @@ def test_a_hand_built_induction_circuit_is_found_and_nothing_else_is_called_indu
     assert float(share[0, 0].sel(part_query="position", part_key="position")) > 0.9
     assert float(share[1, 0].sel(part_query="rest", part_key="rest")) > 0.8
     panels, peaks = run.results["six_panels"], run.results["qk_smoothness"].argmax_share
-    assert (int(panels.block), int(panels.head)) == (0, 0)
+    assert (int(panels.block), int(panels["head"])) == (0, 0)
     before = np.diagonal(panels.position_position.values[1:], 0)
     assert np.allclose(before[1:], np.nanmax(panels.position_position.values[2:], 1))
     assert float(peaks[0, 0]) < 0.1, "it looks at the token before, never at itself"

@@ -257,7 +257,7 @@ def heads_and_position(rng, blocks, positions, heads=4):
     masked = np.where(np.tri(positions, dtype=bool), 0.0, np.nan)
     panels = {f"{one}_{other}": rng.normal(size=masked.shape) for one in SPLIT for other in SPLIT}
     panels["logits"] = sum(panels.values()) + 3
-    panels["map"] = np.tri(positions) / (1 + np.arange(positions))[:, None]
+    panels["pattern"] = np.tri(positions) / (1 + np.arange(positions))[:, None]
     texts = np.resize(np.array([" the", "<b>bold</b>", "&lt;b&gt;", "$x$ $y$", "\\n"]), positions)
     return {
         "dissection": xr.Dataset(

@@ -131,7 +131,7 @@ def test_six_panels_share_one_scale_and_leave_out_what_a_softmax_does_not_see(re
     assert len({(trace.zmin, trace.zmax) for trace in scores}) == 1
     assert scores[0].zmin == -scores[0].zmax
     assert attention.zmin == 0
-    assert attention.z == pytest.approx(results["six_panels"].map.values, nan_ok=True)
+    assert attention.z == pytest.approx(results["six_panels"].pattern.values, nan_ok=True)
     assert np.array_equal(np.isnan(scores[4].z), np.triu(np.ones((24, 24), dtype=bool), 1))
     assert np.nanmean(scores[4].z[1:, 1:], 1) == pytest.approx(np.zeros(23), abs=1e-6)
     assert FIGURES["head-six-panels"].draw(results).data[5].colorscale != scores[0].colorscale

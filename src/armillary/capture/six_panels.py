@@ -1,6 +1,4 @@
-"""One head in one window as an example: its scores by what makes them, the scores themselves, and the map."""
-
-from dataclasses import replace
+"""One head in one window as an example: its scores by what makes them, the scores themselves, and the attention."""
 
 import numpy as np
 import xarray as xr
@@ -10,7 +8,7 @@ from jaxtyping import Float
 from armillary.capture.constituents import PARTS, Known, call_of, input_parts, known_parts
 from armillary.capture.patterns import allowed_keys, rows
 from armillary.capture.survey import token_text
-from armillary.models.attention import AttentionCall, products
+from armillary.models.attention import AttentionCall
 from armillary.models.parts import query_key_parts
 from armillary.models.view import View
 from armillary.results import described
@@ -23,7 +21,7 @@ Panel = Float[np.ndarray, "query key"]
 
 
 def six_panels(view: View, run: Run, share: xr.DataArray, *, context: int = 0) -> xr.Dataset:
-    """The scores of one head in one of the run's windows: four parts without the mean, all of it, and the map.
+    """The scores of one head in one of the run's windows: four parts without the mean, all of it, and the pattern.
 
     The head is the one with the largest `share` of position · position; its block and number are variables. The model
     reads the whole window, of which the first 64 positions are kept. Cells that a query may not see are NaN.
@@ -34,7 +32,7 @@ def six_panels(view: View, run: Run, share: xr.DataArray, *, context: int = 0) -
     kept = min(len(ids), POSITIONS)
     allowed = allowed_keys(call, slice(0, kept))[0, 0, :, :kept].cpu().numpy()
     panels = head_parts(view, call, known, head, kept)
-    panels |= {"logits": head_logits(view, call, head, kept), "map": head_map(call, head, kept)}
+    panels |= {"logits": head_logits(view, call, head, kept), "pattern": head_pattern(call, head, kept)}
     variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
         name: (("query", "key"), np.where(allowed, values, np.nan).astype(np.float32))
         for name, values in panels.items()
@@ -62,12 +60,11 @@ def head_parts(view: View, call: AttentionCall, known: Known, head: int, kept: i
 
 def head_logits(view: View, call: AttentionCall, head: int, kept: int) -> Panel:
     """The model's own logits of one head, without writing out those of all."""
-    kv_head = view.heads(call.block).kv_head[head]
-    one = replace(call, query=call.query[:, [head], :kept], key=call.key[:, [kv_head], :kept])
-    return products(one)[0, 0].float().cpu().numpy()
+    query, key = call.query[0, head, :kept], call.key[0, view.heads(call.block).kv_head[head], :kept]
+    return (query @ key.T * call.scaling).float().cpu().numpy()
 
 
-def head_map(call: AttentionCall, head: int, kept: int) -> Panel:
+def head_pattern(call: AttentionCall, head: int, kept: int) -> Panel:
     """The attention of the first queries of one head; the softmax counts all keys, also those that are not kept."""
     found = np.zeros((kept, call.key.shape[2]))
     for part in rows(call, range(kept)):

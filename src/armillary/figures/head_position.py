@@ -41,7 +41,7 @@ def exceeding(results: xr.DataTree, path: str) -> str | None:
 def dissection(results: xr.DataTree) -> go.Figure:
     """The share of every head's weights that lies along position directions, beside that of random ones."""
     figure = against_null(results, "dissection/energy_position", "null: random directions")
-    return axes(figure, "block", "share of ‖W‖², %", rangemode="tozero")
+    return axes(figure, "block", "share of ‖W‖², %", type="log")
 
 
 def dissection_finding(results: xr.DataTree) -> str:
@@ -59,7 +59,7 @@ def dissection_finding(results: xr.DataTree) -> str:
 
 
 def peaks(results: xr.DataTree) -> go.Figure:
-    """At how many positions the position part of every head's scores is largest at the query itself."""
+    """At how many positions mean and position alone make a query of every head score itself highest."""
     figure = against_null(results, "qk_smoothness/argmax_share", "null: windows turned at random")
     return axes(figure, "block", "positions, %", range=[-3, 103])
 
@@ -71,7 +71,7 @@ def peaks_finding(results: xr.DataTree) -> str:
     if not np.isfinite(one.value).any():
         return "Whether the position part of the scores peaks at the query itself is not determined"
     least, most = least_and_most(one, labels(results, path), "%")
-    told = f"Position alone scores highest at the query itself for {least} to {most} of the positions"
+    told = f"Mean and position alone make a query score itself highest at {least} to {most} of the positions"
     chance = exceeding(results, path)
     rest = "what chance gives is not determined" if chance is None else f"turned windows give {chance}"
     return f"{told}; {rest}. There is no error for it"

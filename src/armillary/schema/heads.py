@@ -96,7 +96,7 @@ def smooth_scores() -> dict[str, Variable]:
 
 
 def panel_rows() -> dict[str, Variable]:
-    """One head in one window: four parts of its scores, the scores themselves, the map, and which head it is."""
+    """One head in one window: four parts of its scores, the scores themselves, the attention, and which head it is."""
     parts = {
         f"{query}_{key}": Variable(
             axes("query key"), "1", f"what {query} as query and {key} as key add to the logits; NaN: masked"
@@ -110,7 +110,7 @@ def panel_rows() -> dict[str, Variable]:
             "1",
             "the model's logits before soft cap, ALiBi and mask, mean parts counted; NaN: masked",
         ),
-        "map": Variable(axes("query key"), "1", "attention, as the model's softmax gives it; NaN: masked"),
+        "pattern": Variable(axes("query key"), "1", "attention, as the model's softmax gives it; NaN: masked"),
         "text": Variable(axes("query"), "text", "the tokens' texts, escaped; queries and keys are the same tokens"),
         "block": Variable(
             (), "index", "the block of the head: the largest share of position · position in /constituents"
