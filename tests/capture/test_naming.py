@@ -13,6 +13,7 @@ from armillary.capture.reading_attention import reading_heads
 from armillary.capture.repeats import repeat_scores, repeated_windows
 from armillary.errors import RequestError, SourceError
 from armillary.head_printing import head_table
+from armillary.schema import GROUPS
 
 TOKENS, LENGTH, WIDE = 24, 48, 48
 
@@ -83,6 +84,11 @@ def test_a_hand_built_induction_circuit_is_found_and_nothing_else_is_called_indu
     share = run.results["constituents"].share
     assert float(share[0, 0].sel(part_query="position", part_key="position")) > 0.9
     assert float(share[1, 0].sel(part_query="rest", part_key="rest")) > 0.8
+    panels, peaks = run.results["six_panels"], run.results["qk_smoothness"].argmax_share
+    assert (int(panels.block), int(panels["head"])) == (0, 0)
+    before = np.diagonal(panels.position_position.values[1:], 0)
+    assert np.allclose(before[1:], np.nanmax(panels.position_position.values[2:], 1))
+    assert float(peaks[0, 0]) < 0.1, "it looks at the token before, never at itself"
     table = head_table(run)
     assert table.driver.tolist() == ["position·position", "", "rest·rest", ""]
     assert "constituents" not in arm.heads(run_of(view), view, progress=False).results
@@ -154,6 +160,38 @@ def test_names_are_kept_in_the_folder_and_not_read_again(run_of, tmp_path, monke
         for name, values in named.results[group].data_vars.items():
             same = np.array_equal(measured[group][name], values, equal_nan=values.dtype.kind == "f")
             assert same, name
+
+
+def test_what_position_does_is_announced_kept_and_has_the_axes_of_the_schema(run_of, tmp_path, capsys):
+    view = random_model(7)
+    named = arm.heads(run_of(view, sites="all", out=tmp_path), view).results
+    said = " ".join(capsys.readouterr().err.split())
+    places = [said.index(words) for words in ("constituents of", "weights of every", "smoothness of", "one head is")]
+    assert places == sorted(places)
+    kept = arm.open(tmp_path).results
+    for group in naming.INPUTS:
+        assert set(named[group].data_vars) == set(GROUPS[group].variables)
+        for name, row in GROUPS[group].variables.items():
+            assert kept[group][name].dims == row.axes
+            assert kept[group][name].attrs["units"] == row.unit
+    assert int(kept["dissection"].attrs["rank"]) == 20
+    assert kept["six_panels"].sizes == {"query": 24, "key": 24}
+    again = results.measure(tmp_path).results
+    assert np.array_equal(again["six_panels"].logits, named["six_panels"].logits, equal_nan=True)
+
+
+def test_a_run_named_by_an_earlier_version_gets_what_it_lacks(run_of, tmp_path, monkeypatch):
+    view = random_model(8)
+    whole = arm.heads(run_of(view, sites="all", out=tmp_path), view, progress=False)
+    old = {name: whole.results[name].to_dataset().load() for name in ("repeats", "constituents", "taxonomy")}
+    store.write(tmp_path, "names.nc", old, whole.provenance)
+    monkeypatch.setattr(naming, "repeat_dataset", None)
+    monkeypatch.setattr(naming, "shares", None)
+    assert "dissection" not in arm.heads(arm.open(tmp_path)).results, "a model in memory cannot be had again"
+    added = arm.heads(arm.open(tmp_path), view, progress=False).results
+    for group in (*naming.INPUTS, "repeats", "taxonomy"):
+        for name, values in whole.results[group].data_vars.items():
+            assert np.array_equal(added[group][name], values, equal_nan=values.dtype.kind == "f"), name
 
 
 def test_a_bos_that_all_windows_share_begins_the_repeated_ones_too():

@@ -23,6 +23,7 @@ def run_of(layers=5, positions=24, contexts=32, d_model=16, samples=40, outliers
         "context": context(layers),
         "depth": depth(layers, modes),
         **attention(rng, layers - 1),
+        **heads_and_position(rng, layers - 1, min(positions, 64)),
     }
     tree = xr.DataTree.from_dict({f"/{name}": dataset for name, dataset in groups.items()})
     tree.attrs.update(model="m", corpus="c", groups="16 groups, whole documents", contexts=contexts)
@@ -239,4 +240,39 @@ def attention(rng, blocks, heads=4, bins=4, repeats=8):
     }
 
 
+def heads_and_position(rng, blocks, positions, heads=4):
+    """Weights along position directions, smoothness and peaks, and one head in one window, masked as a causal model."""
+    at = ("block", "head")
+    rising = np.linspace(0.05, 0.9, blocks * heads).reshape(blocks, heads)
+    low = 1 - 0.9 ** (1 + np.arange(21))
+    smooth = {
+        "gram": np.tile(low, (blocks, 1)),
+        "weighted": rising[..., None] * low,
+        "logits": rising[..., None] * low / 2,
+    }
+    shares = {f"low_frequency_share_{name}": value for name, value in smooth.items()}
+    shares |= {f"low_frequency_share_{name}_null": smooth[name] / 3 for name in ("gram", "weighted")}
+    shares |= {"low_frequency_share_logits_se": 0 * smooth["logits"] + 0.01}
+    peaks = {"argmax_share": (at, rising), "argmax_share_null": (at, 0 * rising + 0.1)}
+    masked = np.where(np.tri(positions, dtype=bool), 0.0, np.nan)
+    panels = {f"{one}_{other}": rng.normal(size=masked.shape) for one in SPLIT for other in SPLIT}
+    panels["logits"] = sum(panels.values()) + 3
+    panels["pattern"] = np.tri(positions) / (1 + np.arange(positions))[:, None]
+    texts = np.resize(np.array([" the", "<b>bold</b>", "&lt;b&gt;", "$x$ $y$", "\\n"]), positions)
+    return {
+        "dissection": xr.Dataset(
+            {"energy_position": (at, rising), "energy_position_null": (at, 0 * rising + 0.1)}, attrs={"rank": 20}
+        ),
+        "qk_smoothness": xr.Dataset(
+            {name: ((*at[: value.ndim - 1], "frequency"), value) for name, value in shares.items()} | peaks,
+            attrs={"groups": 7},
+        ),
+        "six_panels": xr.Dataset(
+            {name: (("query", "key"), (masked + value).astype(np.float32)) for name, value in panels.items()}
+            | {"text": ("query", texts), "block": ((), 1), "head": ((), 2), "context": ((), 0)}
+        ),
+    }
+
+
+SPLIT = ("position", "rest")
 SIDES = {"residual": 0.3, "output": 0.5}

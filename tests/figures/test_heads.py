@@ -11,14 +11,15 @@ from armillary.figures.each_head import draws, labels, per_head
 from armillary.figures.head_maps import most_unlike
 from armillary.figures.head_names import beyond_doubt
 from armillary.figures.heads import span_names
+from armillary.figures.style import NULL
 
-MEASURED = ("heads", "mixing", "constituents")
+MEASURED = ("heads", "mixing", "constituents", "dissection", "qk_smoothness", "six_panels")
 
 
 def test_errors_rest_on_what_was_drawn(results):
     assert draws(results, "heads/distance") == draws(results, "taxonomy/sink") == 16
     assert draws(results, "taxonomy/induction") == 8
-    assert draws(results, "constituents/share") == 7
+    assert draws(results, "constituents/share") == draws(results, "qk_smoothness/low_frequency_share_logits") == 7
 
 
 def test_the_grid_shows_each_measure_alone_with_students_margin(results):
@@ -83,3 +84,65 @@ def test_what_is_not_known_is_said(results, changed, name):
     empty = changed(results, **every)
     assert "not determined" in FIGURES[name].finding(empty)
     FIGURES[name].draw(empty)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [("head-dissection", "dissection/energy_position"), ("head-argmax", "qk_smoothness/argmax_share")],
+)
+def test_every_head_stands_beside_its_null(results, changed, name, path):
+    own, null = FIGURES[name].draw(results).data
+    assert own.y == pytest.approx(100 * results[path].values.ravel())
+    assert null.y == pytest.approx(100 * results[f"{path}_null"].values.ravel())
+    assert null.name.startswith("null: ")
+    assert null.marker.line.color == NULL
+    assert null.text == own.text
+    assert ", and 15 of 16 heads have more than the highest of these" in FIGURES[name].finding(results)
+    high = changed(results, **{f"{path}_null".replace("/", "__"): 2.0})
+    assert ", and 0 of 16 heads" in FIGURES[name].finding(high)
+    without = changed(results, **{f"{path}_null".replace("/", "__"): None})
+    assert "what chance gives is not determined" in FIGURES[name].finding(without)
+
+
+def test_smoothness_is_the_mean_over_heads_with_a_band_for_the_logits_alone(results):
+    figure = FIGURES["head-smoothness"].draw(results)
+    curves = {(trace.name, trace.xaxis): trace for trace in figure.data if trace.fill is None}
+    assert {name for name, _ in curves} == {"P Pᵀ", "P W Pᵀ", "logits", "null of P Pᵀ", "null of P W Pᵀ"}
+    node = results["qk_smoothness"]
+    assert curves["P W Pᵀ", "x4"].y == pytest.approx(node.low_frequency_share_weighted[..., 10].mean("head").values)
+    bands = [trace for trace in figure.data if trace.fill == "toself"]
+    assert len(bands) == 4
+    margin = 0.01 * stats.t.ppf(0.975, 6)
+    assert bands[3].y[:4] == pytest.approx(curves["logits", "x4"].y + margin)
+    assert (
+        FIGURES["head-smoothness"]
+        .finding(results)
+        .startswith(
+            "Of the energy, frequencies 0 to 10 hold, over the blocks: P Pᵀ 68.6 % (turned windows 22.9 %); P W Pᵀ "
+        )
+    )
+
+
+def test_six_panels_share_one_scale_and_leave_out_what_a_softmax_does_not_see(results, changed):
+    *scores, attention = FIGURES["head-six-panels"].draw(results).data
+    assert [trace.name for trace in scores] == [
+        "position · position", "position · rest", "rest · position", "rest · rest", "all logits",
+    ]  # fmt: skip
+    assert len({(trace.zmin, trace.zmax) for trace in scores}) == 1
+    assert scores[0].zmin == -scores[0].zmax
+    assert attention.zmin == 0
+    assert attention.z == pytest.approx(results["six_panels"].pattern.values, nan_ok=True)
+    assert np.array_equal(np.isnan(scores[4].z), np.triu(np.ones((24, 24), dtype=bool), 1))
+    assert np.nanmean(scores[4].z[1:, 1:], 1) == pytest.approx(np.zeros(23), abs=1e-6)
+    assert FIGURES["head-six-panels"].draw(results).data[5].colorscale != scores[0].colorscale
+    wild = results["six_panels"].rest_rest.values.copy()
+    wild[:, 0] = 1e6
+    again = FIGURES["head-six-panels"].draw(changed(results, six_panels__rest_rest=wild)).data[3]
+    assert again.zmax == scores[3].zmax
+    assert np.array_equal(again.z[1:, 1:], scores[3].z[1:, 1:], equal_nan=True)
+
+
+def test_the_example_says_which_head_it_is_and_that_nothing_follows(results, changed):
+    told = "One window of L1H2, an example from which nothing follows"
+    assert FIGURES["head-six-panels"].finding(results).startswith(f"{told}: of all heads its logits owe most to")
+    assert FIGURES["head-six-panels"].finding(changed(results, constituents__share=None)) == told

@@ -18,6 +18,7 @@ from armillary.measures.jackknife import standard_error
 from armillary.models.attention import AttentionCall
 from armillary.models.parts import query_key_parts
 from armillary.models.view import View
+from armillary.results import described
 from armillary.store import Run
 
 PARTS = ("global", "position", "rest")
@@ -56,7 +57,7 @@ def constituents(
     heads = _heads(view, head)
     ids = prompt_ids(view, source)
     known = known_parts(view, run, block, len(ids))
-    call = _call(view, ids, block)
+    call = call_of(view, ids, block)
     chosen = list(range(len(PARTS))) if mean else [1, 2]
     scores = part_scores(view, call, known)[heads][:, chosen][:, :, chosen]
     names = [PARTS[part] for part in chosen]
@@ -83,7 +84,7 @@ def part_scores(
     view: View, call: AttentionCall, known: Known
 ) -> Float[np.ndarray, "head part_query part_key query key"]:
     """What each pair of parts adds to the logits of one attention call, float64."""
-    query, key = query_key_parts(view, call.block, _parts(call.input[0], known), call.rotation)
+    query, key = query_key_parts(view, call.block, input_parts(call.input[0], known), call.rotation)
     pattern = "part_query head query d, part_key head key d -> head part_query part_key query key"
     return einsum(query, key, pattern).cpu().numpy()
 
@@ -109,14 +110,12 @@ def shares(view: View, run: Run, texts: Sequence[str] | None = None, *, windows:
     share = _each_head(part_share, sums.sum(0))
     without = _each_head(part_share, sums.sum(0) - sums)
     axes = ("block", "head", "part_query", "part_key")
-    return xr.Dataset(
-        {
-            "share": (axes, share, about("1", "share of the logits' variance over keys; the nine add up to 1")),
-            "share_se": (axes, standard_error(share, without, plan.sizes), about("1", "standard error, documents")),
-        },
+    dataset = xr.Dataset(
+        {"share": (axes, share), "share_se": (axes, standard_error(share, without, plan.sizes))},
         coords={"part_query": list(PARTS), "part_key": list(PARTS)},
         attrs={"model": view.name, "windows": len(plan.windows), "groups": len(plan.sizes)},
     )
+    return described("constituents", dataset)
 
 
 def known_parts(view: View, run: Run, block: int, length: int) -> Known:
@@ -165,13 +164,16 @@ def _heads(view: View, head: int | None) -> list[int]:
     return [head]
 
 
-def _call(view: View, ids: Ids, block: int) -> AttentionCall:
+def call_of(view: View, ids: Ids, block: int) -> AttentionCall:
+    """The attention call of one block in a pass of one row of ids."""
     calls: list[AttentionCall] = []
     read_pass(view, ids, lambda call: calls.append(call) if call.block == block else None)
     return calls[0]
 
 
-def _parts(x: Float[torch.Tensor, "position d_model"], known: Known) -> Float[torch.Tensor, "part position d_model"]:
+def input_parts(
+    x: Float[torch.Tensor, "position d_model"], known: Known
+) -> Float[torch.Tensor, "part position d_model"]:
     """Mean, position and what is left, in float64; they add up to x."""
     wide = x.double()
     mean = torch.from_numpy(known.mean).to(x.device).expand_as(wide)
@@ -180,7 +182,7 @@ def _parts(x: Float[torch.Tensor, "position d_model"], known: Known) -> Float[to
 
 
 def _covariances(view: View, call: AttentionCall, known: Known) -> Float[np.ndarray, "head part_query part_key"]:
-    query, key = query_key_parts(view, call.block, _parts(call.input[0], known), call.rotation)
+    query, key = query_key_parts(view, call.block, input_parts(call.input[0], known), call.rotation)
     allowed = allowed_keys(call, slice(None))[0, 0].cpu().numpy().copy()
     if known.apart:
         allowed[0] = allowed[:, 0] = False
@@ -217,8 +219,3 @@ def read_plan(view: View, run: Run, texts: Sequence[str] | None, windows: int) -
     chosen = np.unique(np.linspace(0, len(tokens) - 1, min(windows, len(tokens))).round().astype(int))
     _, groups = np.unique(group[chosen], return_inverse=True)
     return ReadPlan([tokens[row].astype(np.int64) for row in chosen], groups, np.bincount(groups).astype(np.float64))
-
-
-def about(units: str, meaning: str) -> dict[str, str]:
-    """The attributes of a variable."""
-    return {"units": units, "long_name": meaning}

@@ -1,4 +1,4 @@
-"""Names for the heads of a run: the repeated-token test and its null, each a pass of its own over a few windows."""
+"""Names for the heads of a run, by the repeated-token test and its null, and what position does in every head."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +10,12 @@ from jaxtyping import Int
 
 from armillary import results, store
 from armillary.capture.constituents import shares
+from armillary.capture.dissection import RANK, weight_dissection
 from armillary.capture.pattern_sums import SCALARS
+from armillary.capture.qk_smoothness import qk_smoothness
 from armillary.capture.reading_attention import reading_heads
 from armillary.capture.repeats import SCORES, repeat_scores, repeated_windows
+from armillary.capture.six_panels import six_panels
 from armillary.errors import RequestError, SourceError
 from armillary.measures.taxonomy import LOCAL_SPANS
 from armillary.models import View, load
@@ -25,7 +28,10 @@ TEXT_WINDOWS = 16
 """How many of the run's own windows the twin reads."""
 
 SHARE_WINDOWS = 8
-"""From how many of the run's windows the shares of constituents are taken."""
+"""From how many of the run's windows the shares of constituents and the smoothness of logits are taken."""
+
+INPUTS = ("constituents", "dissection", "qk_smoothness", "six_panels")
+"""The groups that need the attentions' inputs, in the order in which they are made."""
 
 TWIN_SEED = 1_000_003
 """Added to the run's seed: a run of a random twin is not compared with itself."""
@@ -36,16 +42,32 @@ def heads(run: Run, view: View | None = None, *, progress: bool = True, **option
 
     Reads a few windows of random tokens that come twice, with the model and with its random twin, and a few of the
     run's own windows with the twin; then, where the run has the attentions' inputs, a few of its windows once more with
-    the model, for the shares of the nine constituents in the logits. The model is loaded again from where the run says
-    it came, with `options` as in `load`, unless `view` gives it. What was named before is not read again; a run in a
-    folder keeps it there.
+    the model, for what position does in every head: the shares of the nine constituents in the logits, the weights
+    along the position directions, the smoothness of the scores, and an example of one head. The model is loaded again
+    from where the run says it came, with `options` as in `load`, unless `view` gives it. What is there is not read
+    again, what an earlier version did not know is added; a run in a folder keeps it there.
     """
     if "heads" not in run.results:
         raise RequestError(f"{shown(run)} was surveyed without heads: survey again with --heads (heads=True)")
-    if "taxonomy" in run.results:
+    missing = missing_groups(run)
+    if not missing or ("taxonomy" in run.results and view is None and of_memory(run)):
         return run
     view = reloaded(run, **options) if view is None else view
     refuse_another(run, view)
+    found = {"repeats": repeats(view, run, progress)} if "repeats" in missing else {}
+    if "attention" in run.results:
+        found |= positional(view, run, missing, progress)
+    return with_names(run, found)
+
+
+def missing_groups(run: Run) -> list[str]:
+    """What the run could hold of its heads and does not."""
+    wanted = ("repeats", "taxonomy", *(INPUTS if "attention" in run.results else ()))
+    return [name for name in wanted if name not in run.results]
+
+
+def repeats(view: View, run: Run, progress: bool) -> xr.Dataset:
+    """The repeated-token test of the run's model and of its random twin."""
     tokens = run.results["corpus"].tokens.values.astype(np.int64)
     prefix = shared_prefix(tokens)
     seed = int(run.provenance["seed"])
@@ -57,12 +79,39 @@ def heads(run: Run, view: View | None = None, *, progress: bool = True, **option
             f"the model and with its random twin, and {len(text)} windows of the run's text with the twin"
         )
     with progress_bar(view.name, 2 * len(repeated), repeated.shape[1], show=progress) as report:
-        found = {"repeats": repeat_dataset(view, repeated, text, len(prefix), seed + TWIN_SEED, report)}
-    if "attention" in run.results:
+        return repeat_dataset(view, repeated, text, len(prefix), seed + TWIN_SEED, report)
+
+
+def positional(view: View, run: Run, missing: list[str], progress: bool) -> dict[str, xr.Dataset]:
+    """What is missing of the groups that need the attentions' inputs; each is announced before it is made."""
+    windows = min(SHARE_WINDOWS, run.results["corpus"].sizes["context"])
+    # The position vectors add up to zero: of so many positions one direction less can be found.
+    rank = max(1, min(RANK, view.d_model, run.results["attention"].sizes["position"] - 1))
+    groups = {name: run.results[name].to_dataset() for name in INPUTS if name in run.results}
+    steps: dict[str, tuple[str, Callable[[], xr.Dataset]]] = {
+        "constituents": (
+            f"the constituents of the logits are read in {windows} windows",
+            lambda: shares(view, run, windows=windows),
+        ),
+        "dissection": (
+            f"the weights of every head are taken apart along {rank} position directions",
+            lambda: weight_dissection(view, run, rank=rank),
+        ),
+        "qk_smoothness": (
+            f"the smoothness of positions and logits is read in {windows} windows",
+            lambda: qk_smoothness(view, run, windows=windows),
+        ),
+        "six_panels": (
+            "one head is read in one window, as an example of what makes its scores",
+            lambda: six_panels(view, run, groups["constituents"].share),
+        ),
+    }
+    for name in (name for name in INPUTS if name in missing):
+        words, make = steps[name]
         if progress:
-            say(f"{view.name}: the constituents of the logits are read in {min(SHARE_WINDOWS, len(tokens))} windows")
-        found["constituents"] = shares(view, run, windows=SHARE_WINDOWS)
-    return with_names(run, found)
+            say(f"{view.name}: {words}")
+        groups[name] = make()
+    return {name: groups[name] for name in INPUTS if name in missing}
 
 
 def shown(run: Run) -> str:
@@ -70,10 +119,15 @@ def shown(run: Run) -> str:
     return str(run.folder) if run.folder else "this run"
 
 
+def of_memory(run: Run) -> bool:
+    """Whether the run was made of a model that nothing can load again."""
+    return str(run.provenance["model_kind"]) == "loaded model"
+
+
 def reloaded(run: Run, **options: Any) -> View:
     """The run's model, loaded again from its provenance."""
     about = run.provenance
-    if about["model_kind"] == "loaded model":
+    if of_memory(run):
         raise RequestError(f"{shown(run)} was made of a model in memory: give it, heads(run, view)")
     twin = str(about["random_weights"]).removeprefix("seed ")
     return load(
@@ -140,11 +194,13 @@ def text_masses(view: View, tokens: Int[np.ndarray, "context position"]) -> tupl
 
 def with_names(run: Run, found: dict[str, xr.Dataset]) -> Run:
     """The run with what was found and the names that follow, kept in its folder where it has one."""
-    groups = {name: results.described(name, dataset) for name, dataset in found.items()}
-    inputs = {name: run.results[name].to_dataset() for name in ("heads", "head_groups")}
+    file = GROUPS["taxonomy"].file
+    before = {str(name): node.to_dataset() for name, node in run.results.children.items()}
+    groups = {name: before[name].load() for name in before if name in GROUPS and GROUPS[name].file == file}
+    groups |= {name: results.described(name, dataset) for name, dataset in found.items()}
+    inputs = {name: before[name] for name in ("heads", "head_groups")}
     groups["taxonomy"] = results.measured({"repeats": groups["repeats"], **inputs})["taxonomy"]
     if run.folder is not None:
-        store.write(run.folder, GROUPS["taxonomy"].file, groups, run.provenance)
+        store.write(run.folder, file, groups, run.provenance)
         return store.open(run.folder)
-    before = {name: node.to_dataset() for name, node in run.results.children.items()}
     return Run(store.tree_of({**before, **groups}, run.provenance))

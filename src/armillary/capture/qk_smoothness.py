@@ -7,7 +7,7 @@ import torch
 import xarray as xr
 from jaxtyping import Float, Int
 
-from armillary.capture.constituents import Known, ReadPlan, about, all_known, attention_inputs, read_plan
+from armillary.capture.constituents import Known, ReadPlan, all_known, attention_inputs, read_plan
 from armillary.capture.prompt import read_pass
 from armillary.measures.constituents import argmax_share
 from armillary.measures.jackknife import standard_error
@@ -15,6 +15,7 @@ from armillary.measures.smoothness import gram, low_frequency_share
 from armillary.models.attention import AttentionCall, products
 from armillary.models.parts import query_key_parts, rotation_at
 from armillary.models.view import View
+from armillary.results import described
 from armillary.store import Run
 
 HIGHEST = 20
@@ -41,20 +42,20 @@ def qk_smoothness(view: View, run: Run, *, windows: int = 8) -> xr.Dataset:
     bases = [known[block].position[known[block].measured] for block in range(view.n_blocks)]
     per_block, per_head = ("block", "frequency"), ("block", "head", "frequency")
     gram_shares, gram_null = ([low_frequency_share(gram(one), HIGHEST) for one in side] for side in (bases, nulls))
-    kind = about("1", "energy in frequencies 0..K over all energy")
-    return xr.Dataset(
+    dataset = xr.Dataset(
         {
-            "low_frequency_share_gram": (per_block, np.stack(gram_shares), kind),
-            "low_frequency_share_gram_null": (per_block, np.stack(gram_null), kind),
-            "low_frequency_share_weighted": (per_head, np.stack([one.shares for one in found]), kind),
-            "low_frequency_share_weighted_null": (per_head, np.stack([one.shares for one in turned]), kind),
-            "low_frequency_share_logits": (per_head, logits, kind),
-            "low_frequency_share_logits_se": (per_head, error, kind),
-            "argmax_share": (("block", "head"), np.stack([one.peaks for one in found]), about("1", "equation (8)")),
-            "argmax_share_null": (("block", "head"), np.stack([one.peaks for one in turned]), about("1", "null")),
+            "low_frequency_share_gram": (per_block, np.stack(gram_shares)),
+            "low_frequency_share_gram_null": (per_block, np.stack(gram_null)),
+            "low_frequency_share_weighted": (per_head, np.stack([one.shares for one in found])),
+            "low_frequency_share_weighted_null": (per_head, np.stack([one.shares for one in turned])),
+            "low_frequency_share_logits": (per_head, logits),
+            "low_frequency_share_logits_se": (per_head, error),
+            "argmax_share": (("block", "head"), np.stack([one.peaks for one in found])),
+            "argmax_share_null": (("block", "head"), np.stack([one.peaks for one in turned])),
         },
         attrs={"model": view.name, "windows": len(plan.windows), "groups": len(plan.sizes)},
     )
+    return described("qk_smoothness", dataset)
 
 
 def _logit_shares(

@@ -10,11 +10,13 @@ from armillary.figures import (
     grams,
     head_maps,
     head_names,
+    head_position,
     heads,
     mixing,
     outliers,
     planes,
     position,
+    six_panels,
     smoothness,
     states,
 )
@@ -30,7 +32,7 @@ FIGURES: dict[str, Figure] = {
     figure.name: figure
     for subject in (
         *(states, outliers, position, planes, grams, smoothness, context, depth),
-        *(head_names, heads, head_maps, mixing),
+        *(head_names, six_panels, head_position, heads, head_maps, mixing),
     )
     for figure in subject.FIGURES
 }

@@ -19,7 +19,7 @@ def draws(results: xr.DataTree, path: str) -> int:
     group, _, name = path.partition("/")
     if group == "taxonomy" and has(results, f"repeats/{name}_repeats"):
         return array(results, f"repeats/{name}_repeats").sizes["repeat"]
-    if group == "constituents":
+    if group in ("constituents", "qk_smoothness"):
         return int(results.children[group].attrs.get("groups", 0))
     if name.startswith("rank_") and has(results, "head_groups/ranked"):
         return int((numbers(results, "head_groups/ranked") > 0).sum())

@@ -67,6 +67,13 @@ def squared(figure: go.Figure, across: str, up: str) -> go.Figure:
     )
 
 
+def squared_each(figure: go.Figure, toward: str = "middle") -> go.Figure:
+    """Of several panels each square by itself, where `squared` has bound all of them to the first."""
+    for panel, axis in enumerate(figure.select_yaxes(), 1):
+        axis.update(scaleanchor=f"x{panel if panel > 1 else ''}", constraintoward=toward)
+    return figure
+
+
 def slider(figure: go.Figure, steps: Sequence[Sequence[BaseTraceType]], labels: Sequence[str]) -> go.Figure:
     """Show one layer's traces at a time, the middle one to begin with, and a slider below to choose."""
     active = len(steps) // 2

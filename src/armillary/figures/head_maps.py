@@ -6,7 +6,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from armillary.figures.each_head import labels, least_and_most, starts_of
-from armillary.figures.fields import BAR, MATRICES, heatmap, ruler, squared
+from armillary.figures.fields import BAR, MATRICES, heatmap, ruler, squared, squared_each
 from armillary.figures.kinds import Figure
 from armillary.figures.reading import Estimate, group_count, has, numbers
 from armillary.figures.style import axes, panels
@@ -50,9 +50,7 @@ def maps(results: xr.DataTree) -> go.Figure:
         trace = heatmap(values[head], "attention", (0.0, top), signed=False, x=across, y=across, hovertemplate=hover)
         trace.update(name=names[head], showscale=place == 0, colorbar=ruler("attention", height))
         figure.add_trace(trace, place // COLUMNS + 1, place % COLUMNS + 1)
-    squared(figure, "", "")
-    for panel, axis in enumerate(figure.select_yaxes(), 1):
-        axis.update(scaleanchor=f"x{panel if panel > 1 else ''}", constraintoward="middle")
+    squared_each(squared(figure, "", ""))
     figure.update_annotations(font={"size": 12})
     return axes(figure, "key", "query").update_layout(margin={"t": BAR + 30}, height=height + BAR + 6)
 

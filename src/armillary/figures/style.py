@@ -62,10 +62,18 @@ def literal(text: str, letters: int = 60) -> str:
 
 
 def panels(
-    rows: int = 1, columns: int = 1, titles: tuple[str, ...] = (), height: int = HEIGHT, one_scale: bool = False
+    rows: int = 1,
+    columns: int = 1,
+    titles: tuple[str, ...] = (),
+    height: int = HEIGHT,
+    one_scale: bool = False,
+    gap: int = 90,
 ) -> go.Figure:
-    """An empty figure of one or more panels, in the common style; with one scale, panels share their vertical axis."""
-    spacing = {"horizontal_spacing": 0.1 / columns + 0.03, "vertical_spacing": min(90 / (height - 170), 0.9 / rows)}
+    """An empty figure of one or more panels, in the common style; with one scale, panels share their vertical axis.
+
+    `gap` is the room between rows in pixels, for ticks, a title and what else stands there.
+    """
+    spacing = {"horizontal_spacing": 0.1 / columns + 0.03, "vertical_spacing": min(gap / (height - 170), 0.9 / rows)}
     names = [literal(title) for title in titles] or None
     figure = make_subplots(rows, columns, subplot_titles=names, shared_yaxes="all" if one_scale else False, **spacing)
     top = 30 if titles else 24

@@ -53,6 +53,73 @@ SCORES = {
 """What names a head; all are masses of attention."""
 
 
+DISSECTION = {
+    "energy_position": ("1", "share of ‖W‖² in the block on the leading position directions, diagonal taken off"),
+    "energy_position_null": ("1", "the same for directions drawn at random, mean in closed form"),
+    "energy_diagonal": ("1", "share of ‖W‖² on the diagonal"),
+    "energy_diagonal_null": ("1", "the same for a matrix of this spectrum turned at random, mean in closed form"),
+    "energy_rest": ("1", "share of ‖W‖² that neither the block nor the diagonal has"),
+    "threshold": (
+        "scores per squared unit of the input",
+        "size that one in a thousand entries exceeds along random directions",
+    ),
+    "survivors_position": ("entries", "entries above the threshold in the block"),
+    "survivors_position_null": ("entries", "how many would be by chance"),
+    "survivors_elsewhere": ("entries", "entries above the threshold outside the block"),
+    "survivors_elsewhere_null": ("entries", "how many would be by chance"),
+}
+"""What a head's W = scale · W_Q W_Kᵀ is made of: unit and meaning."""
+
+
+def smooth_scores() -> dict[str, Variable]:
+    """Low-frequency shares of three matrices, and how often the position part peaks at its own position."""
+    low, turned = "share of energy in frequencies 0..K of", "the same of turned windows"
+    by_head = axes("block head frequency")
+    return {
+        "low_frequency_share_gram": Variable(
+            axes("block frequency"), "1", f"{low} P Pᵀ, the cosines of the position vectors of the attention's input"
+        ),
+        "low_frequency_share_gram_null": Variable(axes("block frequency"), "1", turned),
+        "low_frequency_share_weighted": Variable(by_head, "1", f"{low} P W Pᵀ, the position part of the scores"),
+        "low_frequency_share_weighted_null": Variable(by_head, "1", turned),
+        "low_frequency_share_logits": Variable(
+            by_head, "1", f"{low} the full scores before soft cap, ALiBi and mask, mean over windows"
+        ),
+        "low_frequency_share_logits_se": Variable(by_head, "1", "its standard error over documents"),
+        "argmax_share": Variable(
+            axes("block head"),
+            "1",
+            "share of positions t at which (P + mean) W (P + mean)ᵀ is largest at key t among the keys up to t",
+        ),
+        "argmax_share_null": Variable(axes("block head"), "1", turned),
+    }
+
+
+def panel_rows() -> dict[str, Variable]:
+    """One head in one window: four parts of its scores, the scores themselves, the attention, and which head it is."""
+    parts = {
+        f"{query}_{key}": Variable(
+            axes("query key"), "1", f"what {query} as query and {key} as key add to the logits; NaN: masked"
+        )
+        for query in ("position", "rest")
+        for key in ("position", "rest")
+    }
+    return parts | {
+        "logits": Variable(
+            axes("query key"),
+            "1",
+            "the model's logits before soft cap, ALiBi and mask, mean parts counted; NaN: masked",
+        ),
+        "pattern": Variable(axes("query key"), "1", "attention, as the model's softmax gives it; NaN: masked"),
+        "text": Variable(axes("query"), "text", "the tokens' texts, escaped; queries and keys are the same tokens"),
+        "block": Variable(
+            (), "index", "the block of the head: the largest share of position · position in /constituents"
+        ),
+        "head": Variable((), "index", "the head within its block"),
+        "context": Variable((), "index", "the window of the run"),
+    }
+
+
 def scores() -> dict[str, Variable]:
     """Each score with its error and its null."""
     rows: dict[str, Variable] = {}
@@ -141,6 +208,21 @@ GROUPS: dict[str, Group] = {
             ),
             "share_se": Variable(axes("block head part_query part_key"), "1", "its standard error over documents"),
         },
+    ),
+    "dissection": Group(
+        NAMES_FILE,
+        "the weights of every head along the position directions: W = V L Vᵀ + D + noise (Song & Zhong, equation 9)",
+        {name: Variable(axes("block head"), unit, text) for name, (unit, text) in DISSECTION.items()},
+    ),
+    "qk_smoothness": Group(
+        NAMES_FILE,
+        "how smooth the scores of heads are along positions, and where their position part peaks",
+        smooth_scores(),
+    ),
+    "six_panels": Group(
+        NAMES_FILE,
+        "an example: the scores of one head in the first window of the run, its first 64 tokens, by what makes them",
+        panel_rows(),
     ),
     "taxonomy": Group(
         NAMES_FILE,
