@@ -159,17 +159,16 @@ def survey(
         batch=batch,
         heads=heads,
     )
-    from armillary.reporting import report as write_report
-
-    page = write_report(run)
     if not quiet:
         from armillary.printing import printed
+        from armillary.reporting import PAGE
 
         console().print(printed(run))
         typer.echo(
             f"results: {run.folder}  (armillary show {run.folder}; in Python: armillary.open({str(run.folder)!r}))"
         )
-        typer.echo(f"report: {page}")
+        if run.folder and (run.folder / PAGE).exists():
+            typer.echo(f"report: {run.folder / PAGE}")
 
 
 def default_folder(model: str, corpus: str, twin: bool) -> Path:
