@@ -6,8 +6,12 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 from plotly.basedatatypes import BaseTraceType
+from plotly.colors import sample_colorscale
 
 from armillary.figures.style import POSITIVE, SIGNED, panels
+
+ROOTED = [[(share / 20) ** 2, sample_colorscale(POSITIVE, share / 20)[0]] for share in range(21)]
+"""Colours that go with the square root: attention of a few per cent is told from none. Values stay as they are."""
 
 MATRICES = 12
 """A slider or a set of panels shows at most so many layers."""

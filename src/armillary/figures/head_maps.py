@@ -6,7 +6,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from armillary.figures.each_head import labels, least_and_most, starts_of
-from armillary.figures.fields import BAR, MATRICES, heatmap, ruler, squared
+from armillary.figures.fields import BAR, MATRICES, ROOTED, heatmap, ruler, squared
 from armillary.figures.kinds import Figure
 from armillary.figures.reading import Estimate, group_count, has, numbers
 from armillary.figures.style import axes, panels
@@ -48,7 +48,7 @@ def maps(results: xr.DataTree) -> go.Figure:
     hover = "query from %{y}, key from %{x}: %{z:.3f}<extra></extra>"
     for place, head in enumerate(some):
         trace = heatmap(values[head], "attention", (0.0, top), signed=False, x=across, y=across, hovertemplate=hover)
-        trace.update(name=names[head], showscale=place == 0, colorbar=ruler("attention", height))
+        trace.update(name=names[head], colorscale=ROOTED, showscale=place == 0, colorbar=ruler("attention", height))
         figure.add_trace(trace, place // COLUMNS + 1, place % COLUMNS + 1)
     squared(figure, "", "")
     for panel, axis in enumerate(figure.select_yaxes(), 1):
@@ -84,7 +84,8 @@ FIGURES = (
         maps,
         f"Mean attention from bins of queries (top to bottom) to bins of keys (left to right), for at most {MATRICES} "
         "heads: those whose maps differ most from the mean and from each other. Stripes along the diagonal are heads "
-        "that look by distance, a stripe on the left is the first tokens. All panels share one scale.",
+        "that look by distance, a stripe on the left is the first tokens. All panels share one scale, "
+        "whose colours go with the square root.",
         "Σ p over the keys of a bin, mean over the queries of a bin and over windows; rows add up to 1. The error in "
         "the title is an upper bound: the mean of the cells' errors",
         "docs/measures.md",

@@ -3,6 +3,7 @@
 import html
 import textwrap
 
+import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
@@ -78,7 +79,32 @@ def axes(figure: go.Figure, across: str, up: str, **more: object) -> go.Figure:
     """Name the axes: across below the lowest panels, up beside the leftmost."""
     figure.for_each_yaxis(lambda axis: axis.update(title_text=up) if axis.anchor in first_column(figure) else None)
     figure.for_each_xaxis(lambda axis: axis.update(title_text=across) if axis.anchor in lowest_row(figure) else None)
-    return figure.update_yaxes(**more)
+    figure.update_yaxes(**more)
+    return log_ticks(figure) if more.get("type") == "log" else figure
+
+
+def log_ticks(figure: go.Figure) -> go.Figure:
+    """Whole numbers along logarithmic axes: plotly writes a lone 5 for 0.5 and for 50 where it has few decades."""
+    for axis in figure.select_yaxes():
+        name = axis.plotly_name.replace("axis", "")
+        shown = [np.asarray(trace.y, dtype=float) for trace in figure.data if (trace.yaxis or "y") == name]
+        values = np.concatenate([[], *shown])
+        values = values[np.isfinite(values) & (values > 0)]
+        if not values.size:
+            continue
+        low, high = np.floor(np.log10(values.min())), np.ceil(np.log10(values.max()))
+        between = (1, 2, 5) if high - low <= 2 else (1, 3) if high - low <= 4 else (1,)
+        ticks = [first * 10.0**power for power in range(int(low), int(high) + 1) for first in between]
+        axis.update(tickmode="array", tickvals=ticks, ticktext=[power_text(tick) for tick in ticks])
+    return figure
+
+
+def power_text(value: float) -> str:
+    """0.005, 50, 10⁶: a number that is few digits times a power of ten."""
+    if 1e-3 <= value < 1e5:
+        return f"{value:g}"
+    first, _, power = f"{value:.0e}".partition("e")
+    return ("" if first == "1" else f"{first}×") + f"10<sup>{int(power)}</sup>".replace("-", "−")
 
 
 def first_column(figure: go.Figure) -> set[str]:
