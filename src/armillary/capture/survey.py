@@ -52,7 +52,7 @@ def survey(
     fingerprint = plan.fingerprint(identity(view))
     folder = Path(out) if out is not None else None
     if folder is not None and finished(folder, fingerprint, resume):
-        return with_page(store.open(folder), report)
+        return with_page(store.open(folder)) if report else store.open(folder)
     checkpoint = Checkpoint(folder / "checkpoint", fingerprint) if folder is not None else None
     if progress:
         announce(view, drawn, needed)
@@ -80,13 +80,11 @@ def survey(
     store.write_files(folder, everything, about)
     if checkpoint is not None:
         checkpoint.remove()
-    return with_page(store.open(folder), report)
+    return with_page(store.open(folder)) if report else store.open(folder)
 
 
-def with_page(run: Run, wanted: bool) -> Run:
+def with_page(run: Run) -> Run:
     """The run, its report written beside its results; where that fails, one line says so and the run is as good."""
-    if not wanted:
-        return run
     from armillary.reporting import report  # plotly is loaded when there is something to draw
 
     try:
