@@ -134,6 +134,7 @@ def test_every_view_fits_its_window_and_is_kept_as_a_picture(real, visit, artefa
     for name, (state, sign) in views.items():
         tab = visit(at(real, **state), width=width, scheme=scheme).page
         tab.wait_for_selector(sign, timeout=LONG)
+        tab.wait_for_selector(".busy", state="detached", timeout=LONG)
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
         picture = tab.screenshot(path=artefacts / f"explorer-{name}-{width}-{scheme}.png", full_page=True)
         corner = ink(picture)["corner"]

@@ -145,22 +145,29 @@ def scores_finding(results: xr.DataTree) -> str:
     return f"The highest scores, against the highest of the random twin: {'; '.join(told)}"
 
 
-def parts_of(results: xr.DataTree) -> list[str]:
-    """The nine pairs of parts by name, the query's part first."""
+def sides_of(results: xr.DataTree) -> tuple[list[str], list[str]]:
+    """The parts of the query and those of the key, by name."""
     share = array(results, "constituents/share")
-    sides = [
+    query, key = (
         [str(name) for name in (share.coords[axis].values if axis in share.coords else range(share.sizes[axis]))]
         for axis in ("part_query", "part_key")
-    ]
-    return [f"{query} · {key}" for query in sides[0] for key in sides[1]]
+    )
+    return query, key
+
+
+def parts_of(results: xr.DataTree) -> list[str]:
+    """The nine pairs of parts by name, the query's part first."""
+    queries, keys = sides_of(results)
+    return [f"{query} · {key}" for query in queries for key in keys]
 
 
 def constituents(results: xr.DataTree) -> go.Figure:
-    """The share of each pair of parts in every head's logits, one panel per pair, on one scale of colours."""
+    """The share of each pair of parts in every head's logits: a row per part of the query, a column per key's."""
     share = array(results, "constituents/share")
     blocks, heads, rows, columns = share.shape
     pairs, height = parts_of(results), 120 + rows * (50 + int(np.clip(9 * blocks, 90, 240)))
-    figure = panels(rows, columns, tuple(pairs), height=height)
+    queries, keys = sides_of(results)
+    figure = panels(rows, columns, tuple(f"key: {key}" for key in keys), height=height)
     reach = float(np.nanmax(np.abs(share.values), initial=0.0)) or 1.0
     for place, pair in enumerate(pairs):
         part = {"part_query": place // columns, "part_key": place % columns}
@@ -168,8 +175,10 @@ def constituents(results: xr.DataTree) -> go.Figure:
         trace = head_field(values, margins(results, "constituents/share", **part), "share", (-reach, reach))
         trace.update(name=literal(pair), showscale=place == 0, colorbar=ruler("share of the variance", height))
         figure.add_trace(trace, place // columns + 1, place % columns + 1)
-    figure.update_annotations(font={"size": 11})
+    figure.update_annotations(font={"size": 12})
     head_axes(axes(figure, "head", "block"), blocks, heads)
+    for row, query in enumerate(queries, 1):
+        figure.update_yaxes(title_text=literal(f"query: {query}, block"), row=row, col=1)
     return figure.update_layout(margin={"t": BAR + 30}, height=height + BAR)
 
 
