@@ -6,7 +6,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from armillary.figures.each_head import labels, least_and_most, starts_of
-from armillary.figures.fields import BAR, MATRICES, ROOTED, heatmap, ruler, squared
+from armillary.figures.fields import BAR, MATRICES, ROOTED, TITLES, heatmap, ruler, squared
 from armillary.figures.kinds import Figure
 from armillary.figures.reading import Estimate, group_count, has, numbers
 from armillary.figures.style import axes, panels
@@ -43,16 +43,19 @@ def maps(results: xr.DataTree) -> go.Figure:
     some = most_unlike(values)
     rows, across = -(-len(some) // COLUMNS), starts_of(results, "heads/map", "key_bin")
     height = 90 + 175 * rows
-    figure = panels(rows, min(COLUMNS, len(some)), tuple(names[head] for head in some), height=height)
+    figure = panels(rows, min(COLUMNS, len(some)), tuple(names[head] for head in some), height=height, gap=56)
     top = float(np.nanmax(values[some], initial=0.0)) or 1.0
     hover = "query from %{y}, key from %{x}: %{z:.3f}<extra></extra>"
     for place, head in enumerate(some):
         trace = heatmap(values[head], "attention", (0.0, top), signed=False, x=across, y=across, hovertemplate=hover)
-        trace.update(name=names[head], colorscale=ROOTED, showscale=place == 0, colorbar=ruler("attention", height))
+        trace.update(
+            name=names[head], colorscale=ROOTED, showscale=place == 0, colorbar=ruler("attention", height, TITLES)
+        )
         figure.add_trace(trace, place // COLUMNS + 1, place % COLUMNS + 1)
     squared(figure, "", "")
     for panel, axis in enumerate(figure.select_yaxes(), 1):
-        axis.update(scaleanchor=f"x{panel if panel > 1 else ''}", constraintoward="middle")
+        first = panel % COLUMNS == 1  # elsewhere the numbers would lie on the panel beside
+        axis.update(scaleanchor=f"x{panel if panel > 1 else ''}", constraintoward="middle", showticklabels=first)
     figure.update_annotations(font={"size": 12})
     return axes(figure, "key", "query").update_layout(margin={"t": BAR + 30}, height=height + BAR + 6)
 

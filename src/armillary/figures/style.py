@@ -7,6 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from armillary.figures.words import RAISED
+
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D00")
 """Colours of Okabe & Ito, which the colour-blind tell apart; their yellow darkened, as it is lost on white."""
 
@@ -63,10 +65,18 @@ def literal(text: str, letters: int = 60) -> str:
 
 
 def panels(
-    rows: int = 1, columns: int = 1, titles: tuple[str, ...] = (), height: int = HEIGHT, one_scale: bool = False
+    rows: int = 1,
+    columns: int = 1,
+    titles: tuple[str, ...] = (),
+    height: int = HEIGHT,
+    one_scale: bool = False,
+    gap: int = 90,
 ) -> go.Figure:
-    """An empty figure of one or more panels, in the common style; with one scale, panels share their vertical axis."""
-    spacing = {"horizontal_spacing": 0.1 / columns + 0.03, "vertical_spacing": min(90 / (height - 170), 0.9 / rows)}
+    """An empty figure of one or more panels, in the common style, so many pixels between rows.
+
+    With one scale, panels share their vertical axis.
+    """
+    spacing = {"horizontal_spacing": 0.1 / columns + 0.03, "vertical_spacing": min(gap / (height - 170), 0.9 / rows)}
     names = [literal(title) for title in titles] or None
     figure = make_subplots(rows, columns, subplot_titles=names, shared_yaxes="all" if one_scale else False, **spacing)
     top = 30 if titles else 24
@@ -84,27 +94,29 @@ def axes(figure: go.Figure, across: str, up: str, **more: object) -> go.Figure:
 
 
 def log_ticks(figure: go.Figure) -> go.Figure:
-    """Whole numbers along logarithmic axes: plotly writes a lone 5 for 0.5 and for 50 where it has few decades."""
+    """Numbers along logarithmic axes: plotly writes a lone 5 for 0.5 and for 50 where there are few decades."""
+    together = any(axis.matches for axis in figure.select_yaxes())
     for axis in figure.select_yaxes():
         name = axis.plotly_name.replace("axis", "")
-        shown = [np.asarray(trace.y, dtype=float) for trace in figure.data if (trace.yaxis or "y") == name]
+        shown = [np.asarray(one.y, dtype=float) for one in figure.data if together or (one.yaxis or "y") == name]
         values = np.concatenate([[], *shown])
         values = values[np.isfinite(values) & (values > 0)]
-        if not values.size:
-            continue
-        low, high = np.floor(np.log10(values.min())), np.ceil(np.log10(values.max()))
-        between = (1, 2, 5) if high - low <= 2 else (1, 3) if high - low <= 4 else (1,)
-        ticks = [first * 10.0**power for power in range(int(low), int(high) + 1) for first in between]
-        axis.update(tickmode="array", tickvals=ticks, ticktext=[power_text(tick) for tick in ticks])
+        if values.size:
+            ticks = ticks_between(float(values.min()), float(values.max()))
+            axis.update(tickmode="array", tickvals=list(ticks), ticktext=list(ticks.values()))
     return figure
 
 
-def power_text(value: float) -> str:
-    """0.005, 50, 10⁶: a number that is few digits times a power of ten."""
-    if 1e-3 <= value < 1e5:
-        return f"{value:g}"
-    first, _, power = f"{value:.0e}".partition("e")
-    return ("" if first == "1" else f"{first}×") + f"10<sup>{int(power)}</sup>".replace("-", "−")
+def ticks_between(least: float, most: float) -> dict[float, str]:
+    """About six round numbers along a logarithmic axis, and how they are written."""
+    low, high = int(np.floor(np.log10(least))), int(np.ceil(np.log10(most)))
+    decades = high - low
+    if decades > 4:
+        powers = range(low, high + 1, -(-decades // 6))
+        return {10.0**power: "1" if power == 0 else "10" + str(power).translate(RAISED) for power in powers}
+    between = (1, 2, 5) if decades <= 2 else (1, 3)
+    ticks = [first * 10.0**power for power in range(low, high + 1) for first in between]
+    return {tick: f"{tick:.12g}" for tick in ticks}
 
 
 def first_column(figure: go.Figure) -> set[str]:
