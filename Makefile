@@ -33,8 +33,11 @@ browser:
 	command -v chromium >/dev/null || ! command -v apt-get >/dev/null || \
 	  { sudo=$$(test "$$(id -u)" = 0 || echo sudo); $$sudo apt-get update -qq && $$sudo apt-get install -qq -y chromium; }
 
-pictures: demo
-	$(BIN)/python docs/pictures/draw.py runs/demo
+pictures: install
+	rm -rf runs/pictures
+	$(BIN)/armillary survey smollm2 --corpus python-docs --heads --out runs/pictures
+	$(BIN)/armillary heads runs/pictures
+	$(BIN)/python docs/pictures/draw.py runs/pictures
 
 test: install
 	$(BIN)/python -m pytest -n 2 -m "not nightly"

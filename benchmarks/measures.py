@@ -37,7 +37,7 @@ def measure(name, repeats):
     for repeat in range(repeats + 1):
         folder = Path(tempfile.mkdtemp())
         start = time.perf_counter()
-        arm.survey(view, text, contexts=SIZES[name], out=folder / "run", progress=False)
+        arm.survey(view, text, contexts=SIZES[name], out=folder / "run", progress=False, report=False)
         wholes.append(time.perf_counter() - start)
         shutil.rmtree(folder)
         if repeat:  # the first warms up

@@ -40,7 +40,7 @@ if side == "bare":
             for part in plan.batches(shard):
                 view.backbone(input_ids=torch.from_numpy(plan.tokens[part.start : part.stop]), use_cache=False)
 else:
-    arm.survey(view, "python-docs", contexts=contexts, out=folder, progress=False)
+    arm.survey(view, "python-docs", contexts=contexts, out=folder, progress=False, report=False)
 done = True
 shape = shape_of(view, plan)
 vectors = 8 * contexts * (shape.layers + shape.attentions) * shape.d_model

@@ -366,7 +366,7 @@ def folders(tmp_path_factory):
         view = arm.load(transformers.LlamaForCausalLM(config))
     made = [tmp_path_factory.mktemp("runs") / name for name in ("one", "other")]
     for seed, out in enumerate(made):
-        arm.survey(view, np.random.default_rng(seed).integers(3, 60, (24, 16)), out=out, progress=False)
+        arm.survey(view, np.random.default_rng(seed).integers(3, 60, (24, 16)), out=out, progress=False, report=False)
     return made
 
 

@@ -38,7 +38,7 @@ def folder(saved, tmp_path_factory):
     """A run of it with heads."""
     out = tmp_path_factory.mktemp("runs") / "heads"
     text = np.random.default_rng(0).integers(64, size=(16, 20))
-    arm.survey(arm.load(str(saved)), text, heads=True, out=out, progress=False)
+    arm.survey(arm.load(str(saved)), text, heads=True, out=out, progress=False, report=False)
     return out
 
 
@@ -66,8 +66,10 @@ def command(monkeypatch, capfd):
 
 
 def test_the_model_is_loaded_again_and_the_pass_is_said_before_it_starts(folder, command):
+    (folder / "report.html").write_text("as the survey left it")
     code, out, err = command("heads", folder)
     assert code == 0
+    assert "Of 8 heads" in (folder / "report.html").read_text(encoding="utf-8")
     assert "the repeated-token test reads 8 windows of 40 tokens with the model and with its random twin" in err
     assert "L1H3" in out
     assert "8 uniform" in out
@@ -99,7 +101,7 @@ def test_one_kind_can_be_asked_for(folder, run, command):
 
 def test_a_run_without_heads_is_refused_in_one_line(saved, tmp_path, command):
     text = np.random.default_rng(0).integers(64, size=(8, 12))
-    arm.survey(arm.load(str(saved)), text, out=tmp_path / "run", progress=False)
+    arm.survey(arm.load(str(saved)), text, out=tmp_path / "run", progress=False, report=False)
     code, out, err = command("heads", tmp_path / "run")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "was surveyed without heads: survey again with --heads" in err

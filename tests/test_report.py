@@ -91,9 +91,9 @@ def test_heads_are_counted_by_name_with_the_clearest_and_its_error(run):
     groups = {f"/{group}": node.to_dataset() for group, node in results.children.items() if group != "repeats"}
     results = xr.DataTree.from_dict({**groups, "/taxonomy": xr.Dataset(names)})
     told = answers(results)[-1].text
-    assert told.startswith("Of 4 heads 1 look at what followed a token the last time (L0H0 most: 80.0 ± ")
+    assert told.startswith("Of 4 heads 1 looks at what followed a token the last time (L0H0 most: 80.0 ± ")
     assert "2 park on the first token (L1H1 most: 70.0 ± " in told
-    assert told.endswith("1 do none of this. In the random twin no head exceeds 5 %")
+    assert told.endswith("1 does none of this. In the random twin no head exceeds 5 %")
 
 
 def test_json_cannot_end_the_element_that_holds_it():

@@ -38,7 +38,7 @@ def test_a_run_is_measured_again_from_its_file_without_torch(tmp_path):
     )
     view = arm.load(transformers.LlamaForCausalLM(config))
     windows = np.random.default_rng(0).integers(3, 60, (24, 48))
-    run = arm.survey(view, windows, out=tmp_path / "run", progress=False)
+    run = arm.survey(view, windows, out=tmp_path / "run", progress=False, report=False)
     before = {name: node.to_dataset().load() for name, node in run.results.children.items()}
     older = {name: part for name, part in before.items() if name != "depth"}
     older["position"] = older["position"].drop_vars(["rank_heldout", "gram"])

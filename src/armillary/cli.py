@@ -159,17 +159,16 @@ def survey(
         batch=batch,
         heads=heads,
     )
-    from armillary.reporting import report as write_report
-
-    page = write_report(run)
     if not quiet:
         from armillary.printing import printed
+        from armillary.reporting import PAGE
 
         console().print(printed(run))
         typer.echo(
             f"results: {run.folder}  (armillary show {run.folder}; in Python: armillary.open({str(run.folder)!r}))"
         )
-        typer.echo(f"report: {page}")
+        if run.folder and (run.folder / PAGE).exists():
+            typer.echo(f"report: {run.folder / PAGE}")
 
 
 def default_folder(model: str, corpus: str, twin: bool) -> Path:
@@ -296,13 +295,19 @@ def heads(
 ) -> None:
     """Print what each attention head does, by name and in numbers.
 
-    The first time, the model reads random tokens that come twice, and so does its random twin as a null.
+    The first time, the model reads random tokens that come twice, and so does its random twin as a null; the report
+    of the run is then written anew.
     """
     from armillary import head_printing
     from armillary.capture.naming import heads as named
     from armillary.store import open as open_run
 
-    opened = named(open_run(run), progress=not quiet, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
+    before = open_run(run)
+    opened = named(before, progress=not quiet, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
+    if "taxonomy" not in before.results.children and (run / "report.html").exists():
+        from armillary.capture.survey import with_page
+
+        with_page(opened)  # the page that the survey wrote says that heads have no names
     frame = head_printing.head_table(opened, kind)
     text = frame.reset_index().to_json(orient="records", indent=1) if json else str(frame.to_csv()) if csv else None
     show_rows(text, head_printing.printed(opened, frame))

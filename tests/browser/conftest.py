@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
+import armillary as arm
+
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -32,6 +34,17 @@ INK = """async (picture) => {
   return { share: (4 * other) / data.length, corner: Array.from(data.slice(0, 3)) };
 }"""
 """Share of a picture's pixels that are clearly unlike its corner, and the colour of the corner."""
+
+
+ANSWERED = """
+const look = () => {
+  const first = document.querySelector("dl dd"), all = document.querySelector("dl.answers + .note");
+  const seen = first && all && first.getBoundingClientRect().bottom <= innerHeight;
+  requestAnimationFrame(seen ? () => { window.answered = performance.now(); } : look);
+};
+requestAnimationFrame(look);
+"""
+"""Notes when the answers of a report are on screen: the frame after the one that has them, from navigation on."""
 
 
 @dataclass
@@ -98,6 +111,35 @@ def ink(chromium):
 
     yield measured
     context.close()
+
+
+@pytest.fixture
+def answered_after(chromium):
+    """Open a report in a window of its own; the milliseconds from navigation until its answers are on screen."""
+
+    def milliseconds(address):
+        context = chromium.new_context(viewport={"width": 1280, "height": 800})
+        page = context.new_page()
+        page.add_init_script(ANSWERED)
+        page.goto(address)
+        shown = None
+        for _ in range(600):  # the page's policy forbids wait_for_function, which evaluates text inside it
+            shown = page.evaluate("window.answered ?? null")
+            if shown is not None:
+                break
+            page.wait_for_timeout(50)
+        context.close()
+        return shown
+
+    return milliseconds
+
+
+@pytest.fixture(scope="session")
+def smollm2(tmp_path_factory):
+    """One small run of a real model, with heads."""
+    out = tmp_path_factory.mktemp("smollm2") / "run"
+    size = {"contexts": 16, "length": 64, "heads": True}
+    return arm.survey(arm.load("smollm2"), "python-docs", out=out, progress=False, report=False, **size)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 import pytest
 import uvicorn
 
-import armillary as arm
 from armillary.errors import SourceError
 from armillary.explorer.app import application
 from armillary.explorer.serving import bound
@@ -53,11 +52,9 @@ def page(tiny):
 
 
 @pytest.fixture(scope="module")
-def smollm2(tmp_path_factory):
-    """One small run of a real model, and its page."""
-    out = tmp_path_factory.mktemp("smollm2") / "run"
-    run = arm.survey(arm.load("smollm2"), "python-docs", contexts=16, length=64, heads=True, out=out, progress=False)
-    with served(run) as address:
+def real(smollm2):
+    """The page of a real model."""
+    with served(smollm2) as address:
         yield address
 
 
@@ -72,8 +69,8 @@ def clean(one, address):
 
 
 @pytest.mark.real
-def test_browse_and_ask_on_a_real_model(smollm2, visit, ink):
-    one = visit(at(smollm2, layer=12))
+def test_browse_and_ask_on_a_real_model(real, visit, ink):
+    one = visit(at(real, layer=12))
     tab = one.page
     tab.wait_for_selector(".cards[data-layer='12']", timeout=LONG)
     for plot in tab.query_selector_all(".plot"):
@@ -100,12 +97,12 @@ def test_browse_and_ask_on_a_real_model(smollm2, visit, ink):
     answered(tab)
     assert tab.input_value("#prompt") == PROMPT
     assert "block=1" in tab.url
-    clean(one, smollm2)
+    clean(one, real)
 
 
 @pytest.mark.real
-def test_a_prompt_of_ten_thousand_tokens_is_refused_in_words(smollm2, visit):
-    tab = visit(at(smollm2, view="ask")).page
+def test_a_prompt_of_ten_thousand_tokens_is_refused_in_words(real, visit):
+    tab = visit(at(real, view="ask")).page
     tab.fill("#prompt", "word " * 10_000)
     tab.click("#send")
     tab.wait_for_selector("#said .error", timeout=LONG)
@@ -116,8 +113,8 @@ def test_a_prompt_of_ten_thousand_tokens_is_refused_in_words(smollm2, visit):
 
 
 @pytest.mark.real
-def test_two_tabs_ask_at_once(smollm2, visit):
-    tabs = [visit(at(smollm2, view="ask", prompt=text, alpha=2)).page for text in (PROMPT, "Paris is a city in")]
+def test_two_tabs_ask_at_once(real, visit):
+    tabs = [visit(at(real, view="ask", prompt=text, alpha=2)).page for text in (PROMPT, "Paris is a city in")]
     for tab in tabs:
         answered(tab)
     assert tabs[0].inner_text("#answers .tokens") != tabs[1].inner_text("#answers .tokens")
@@ -127,7 +124,7 @@ def test_two_tabs_ask_at_once(smollm2, visit):
 @pytest.mark.real
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_view_fits_its_window_and_is_kept_as_a_picture(smollm2, visit, artefacts, ink, width, scheme):
+def test_every_view_fits_its_window_and_is_kept_as_a_picture(real, visit, artefacts, ink, width, scheme):
     views = {
         "layers": ({"layer": 12}, ".cards[data-layer='12']"),
         "figures": ({"view": "figures", "section": "position"}, "figure, .plot .main-svg"),
@@ -135,8 +132,9 @@ def test_every_view_fits_its_window_and_is_kept_as_a_picture(smollm2, visit, art
         "ask": ({"view": "ask", "block": 3, "head": 2, "prompt": PROMPT, "alpha": 2}, "text=How the model goes on"),
     }
     for name, (state, sign) in views.items():
-        tab = visit(at(smollm2, **state), width=width, scheme=scheme).page
+        tab = visit(at(real, **state), width=width, scheme=scheme).page
         tab.wait_for_selector(sign, timeout=LONG)
+        tab.wait_for_selector(".busy", state="detached", timeout=LONG)
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
         picture = tab.screenshot(path=artefacts / f"explorer-{name}-{width}-{scheme}.png", full_page=True)
         corner = ink(picture)["corner"]

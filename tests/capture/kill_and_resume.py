@@ -20,7 +20,7 @@ torch.set_num_threads(1)
 
 
 def survey(folder, **options):
-    return arm.survey(VIEW, TEXT, out=folder, progress=False, batch=2, **options)
+    return arm.survey(VIEW, TEXT, out=folder, progress=False, report=False, batch=2, **options)
 
 
 def in_child(work):

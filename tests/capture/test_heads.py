@@ -339,7 +339,7 @@ def test_a_stopped_survey_with_heads_is_resumed_to_the_same_bits(view, text, tmp
     with pytest.raises(StopIteration):
         arm.survey(view, text[:50], heads=True, out=tmp_path, progress=False)
     monkeypatch.setattr(engines, "shard_state", ran)
-    resumed = arm.survey(view, text[:50], heads=True, out=tmp_path, resume=True, progress=False)
+    resumed = arm.survey(view, text[:50], heads=True, out=tmp_path, resume=True, progress=False, report=False)
     assert (tmp_path / "heads.nc").exists()
     assert not (tmp_path / "checkpoint").exists()
     for name in ("head_groups", "heads", "mixing"):
@@ -348,7 +348,7 @@ def test_a_stopped_survey_with_heads_is_resumed_to_the_same_bits(view, text, tmp
 
 
 def test_a_survey_that_is_resumed_with_heads_must_have_begun_with_them(view, text, tmp_path, monkeypatch):
-    arm.survey(view, text[:20], out=tmp_path, progress=False)
+    arm.survey(view, text[:20], out=tmp_path, progress=False, report=False)
     assert not (tmp_path / "heads.nc").exists()
     with pytest.raises(arm.StoreError, match="already holds a run"):
         arm.survey(view, text[:20], out=tmp_path, heads=True, resume=True, progress=False)

@@ -144,7 +144,7 @@ def test_an_unknown_family_still_gets_its_residual_stream(text):
 
 
 def test_a_run_on_disk_is_the_run_in_memory(view, text, tmp_path):
-    written = arm.survey(view, text[:40], out=tmp_path / "run", progress=False)
+    written = arm.survey(view, text[:40], out=tmp_path / "run", progress=False, report=False)
     assert_same_bits(written, arm.survey(view, text[:40], progress=False))
     again = arm.open(tmp_path / "run")
     assert_same_bits(again, written)
@@ -155,16 +155,42 @@ def test_a_run_on_disk_is_the_run_in_memory(view, text, tmp_path):
 
 
 def test_a_folder_that_holds_a_run_is_not_touched(view, text, tmp_path):
-    arm.survey(view, text[:20], out=tmp_path, progress=False)
+    arm.survey(view, text[:20], out=tmp_path, progress=False, report=False)
     before = (tmp_path / "states.nc").read_bytes()
     with pytest.raises(StoreError, match=r"already holds a run: choose another --out"):
         arm.survey(view, text[20:40], out=tmp_path, progress=False)
     with pytest.raises(StoreError, match=r"already holds a run"):
         arm.survey(view, text[20:40], out=tmp_path, resume=True, progress=False)
     assert (tmp_path / "states.nc").read_bytes() == before
-    resumed = arm.survey(view, text[:20], out=tmp_path, resume=True, progress=False)
+    resumed = arm.survey(view, text[:20], out=tmp_path, resume=True, progress=False, report=False)
     assert resumed.provenance["contexts"] == 20
     assert (tmp_path / "states.nc").read_bytes() == before
+
+
+def test_a_run_that_is_written_gets_its_page(view, text, tmp_path, capsys):
+    arm.survey(view, text[:20], out=tmp_path, progress=False)
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    (tmp_path / "report.html").unlink()
+    arm.survey(view, text[:20], out=tmp_path, resume=True, progress=False)
+    assert (tmp_path / "report.html").exists()
+    assert capsys.readouterr() == ("", "")
+
+
+def no_page_of_an_odd_run(_):
+    raise ValueError("a figure fails")
+
+
+@pytest.mark.parametrize("failing", ["the file", "a figure"])
+def test_a_page_that_fails_is_told_and_costs_nothing_else(view, text, tmp_path, monkeypatch, capsys, failing):
+    if failing == "the file":
+        (tmp_path / "report.html").mkdir()
+    else:
+        monkeypatch.setattr("armillary.reporting.run_report", no_page_of_an_odd_run)
+    run = arm.survey(view, text[:20], out=tmp_path, progress=False)
+    assert_same_bits(run, arm.open(tmp_path))
+    said = capsys.readouterr().err
+    assert said.startswith("the report was not written (")
+    assert said.endswith(f"the results are whole in {tmp_path}, and armillary report {tmp_path} tries again\n")
 
 
 def interrupted(view, text, folder, monkeypatch, shards=1):
@@ -195,7 +221,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_bits(view, text, tmp_path, mo
     with pytest.raises(StoreError, match=r"unfinished run of another model, text or setting"):
         arm.survey(view, text[:50], out=tmp_path, seed=4, resume=True, progress=False)
     monkeypatch.setattr("armillary.capture.plan.SHARD_TOKENS", 160)
-    resumed = arm.survey(view, text[:50], out=tmp_path, resume=True, progress=False)
+    resumed = arm.survey(view, text[:50], out=tmp_path, resume=True, progress=False, report=False)
     assert_same_bits(resumed, arm.survey(view, text[:50], progress=False))
 
 

@@ -42,5 +42,5 @@ def texts(folder):
 def surveyed(folder, **options):
     """A run of the tiny model, with heads unless told otherwise."""
     view = arm.load(saved_model(folder))
-    given = {"contexts": 12, "length": 16, "heads": True, "progress": False} | options
+    given = {"contexts": 12, "length": 16, "heads": True, "progress": False, "report": False} | options
     return arm.survey(view, texts(folder), out=folder / "run", **given)

@@ -19,30 +19,39 @@ def test_both_runs_are_drawn_with_their_bands(results, changed):
     figure = compare_figure(SHARE, results, other)
     curves = {trace.name: trace for trace in figure.data if trace.name}
     assert set(curves) == {"1: m on c", "2: n on d"}
-    assert curves["1: m on c"].y == pytest.approx(results["position"].share_corrected.values)
-    assert curves["2: n on d"].y == pytest.approx(np.full(5, 0.5))
+    assert curves["1: m on c"].y == pytest.approx(100 * results["position"].share_corrected.values)
+    assert curves["2: n on d"].y == pytest.approx(np.full(5, 50))
     assert sum(trace.fill == "toself" for trace in figure.data) == 2
     assert figure.layout.xaxis.title.text == "layer"
+    assert figure.layout.yaxis.title.text == "share of position in the variance, %"
 
 
 def test_a_difference_is_told_with_its_margin(results, changed):
     one = changed(results, position__share_corrected=[0.1, 0.1, 0.1, 0.1, 0.1])
     other = changed(results, position__share_corrected=[0.1, 0.1, 0.3, 0.1, 0.1])
-    margin = stats.t.ppf(1 - 0.025 / 5, 15) * 0.004 * np.sqrt(2)
+    margin = 100 * stats.t.ppf(1 - 0.025 / 5, 15) * 0.004 * np.sqrt(2)
     assert compare_finding(SHARE, one, other) == (
-        f"share_corrected differs in layer 2 alone, most in layer 2: second less first 0.200 ± {margin:.3f}"
+        "The share of position in the variance differs in layer 2 alone: higher in the second run by "
+        f"20.0 ± {margin:.1f} percentage points"
     )
-    assert "second less first −0.200" in compare_finding(SHARE, other, one)
+    assert "lower in the second run by 20.0 ± " in compare_finding(SHARE, other, one)
+    twice = changed(results, position__share_corrected=[0.1, 0.2, 0.3, 0.1, 0.1])
+    assert "differs in 2 of 5 layers, most in 2: higher" in compare_finding(SHARE, one, twice)
 
 
 def test_equal_runs_are_not_told_apart(results):
     words = compare_finding(SHARE, results, results)
-    assert words == "share_corrected is not told apart in any layer; a difference of up to 0.0167 is possible"
+    assert words == (
+        "The share of position in the variance is not told apart in any layer; a difference of up to 1.67 percentage "
+        "points is possible"
+    )
 
 
 def test_without_an_error_nothing_is_determined(results, changed):
     bare = changed(results, position__share_corrected_se=None)
-    words = "Whether share_corrected differs is not determined: one of the runs gives no error for it"
+    words = (
+        "Whether the share of position in the variance differs is not determined: one of the runs gives no error for it"
+    )
     assert compare_finding(SHARE, results, bare) == words
 
 
@@ -50,7 +59,7 @@ def test_runs_of_different_depth_are_drawn_beside_each_other(results, run_of):
     deeper = run_of(layers=9)
     assert (
         compare_finding(SHARE, results, deeper)
-        == "share_corrected of two runs with 5 and 9 layers: no layer has a twin"
+        == "The share of position in the variance of runs with 5 and 9 layers is shown, not compared"
     )
     figure = compare_figure(SHARE, results, deeper)
     assert figure.layout.xaxis.range[1] > 8

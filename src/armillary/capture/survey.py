@@ -33,12 +33,14 @@ def survey(
     out: str | Path | None = None,
     resume: bool = False,
     progress: bool = True,
+    report: bool = True,
     **settings: Any,
 ) -> Run:
     """Read a text once and measure how the hidden states split into position and context.
 
     `source` is a corpus or anything that `corpus` takes; the keywords are those of `Settings`. With `out` the run is
-    written to that folder, checkpointed after each shard, and can be resumed; without, it stays in memory.
+    written to that folder, checkpointed after each shard, and can be resumed; without, it stays in memory. A run that
+    is written gets its page too, report.html, unless `report` is False.
     """
     chosen = Settings.of(**settings)
     if chosen.heads:
@@ -50,12 +52,12 @@ def survey(
     fingerprint = plan.fingerprint(identity(view))
     folder = Path(out) if out is not None else None
     if folder is not None and finished(folder, fingerprint, resume):
-        return store.open(folder)
+        return with_page(store.open(folder)) if report else store.open(folder)
     checkpoint = Checkpoint(folder / "checkpoint", fingerprint) if folder is not None else None
     if progress:
         announce(view, drawn, needed)
-    with progress_bar(f"{view.name} on {drawn.provenance['corpus']}", *plan.tokens.shape, show=progress) as report:
-        state, medians = local(view, plan, report, checkpoint)
+    with progress_bar(f"{view.name} on {drawn.provenance['corpus']}", *plan.tokens.shape, show=progress) as advance:
+        state, medians = local(view, plan, advance, checkpoint)
     captured = captured_groups(state, plan, medians, attention=chosen.sites == "all" and view.attentions is not None)
     if state.heads is not None:
         captured["head_groups"] = head_dataset(state.heads, plan.tokens.shape[1])
@@ -78,7 +80,25 @@ def survey(
     store.write_files(folder, everything, about)
     if checkpoint is not None:
         checkpoint.remove()
-    return store.open(folder)
+    return with_page(store.open(folder)) if report else store.open(folder)
+
+
+def with_page(run: Run) -> Run:
+    """The run, its report written beside its results; where that fails, one line says so and the run is as good."""
+    from armillary.reporting import report  # plotly is loaded when there is something to draw
+
+    try:
+        report(run)
+    except NO_PAGE as error:
+        say(
+            f"the report was not written ({store.reason(error)}); the results are whole in {run.folder}, and "
+            f"armillary report {run.folder} tries again"
+        )
+    return run
+
+
+NO_PAGE = (StoreError, ArithmeticError, LookupError, TypeError, ValueError)
+"""A disk that is full, or a figure that an odd run is too much for: neither may cost a pass of hours."""
 
 
 def announce(view: View, drawn: Windows, needed: int) -> None:

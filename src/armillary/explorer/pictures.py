@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Float
 
-from armillary.figures.fields import BAR, field, heatmap, ruler
+from armillary.figures.fields import BAR, ROOTED, field, heatmap, ruler
 from armillary.figures.heads import span_names
 from armillary.figures.planes import BLUES, POSITIONS, draw_plane, first_positions, plane
 from armillary.figures.reading import has, numbers, thinned
@@ -93,9 +93,11 @@ def mean_map(binned: xr.DataArray) -> go.Figure:
     """A head's mean attention between bins of positions."""
     names = [[str(int(start)) for start in binned[axis].values] for axis in ("key_bin", "query_bin")]
     values = binned.values.astype(np.float64)
-    trace = heatmap(values, "attention", (0.0, float(np.nanmax(values))), signed=False, x=names[0], y=names[1])
+    limits = (0.0, float(np.nanmax(values)))
+    trace = heatmap(values, "attention", limits, signed=False, x=names[0], y=names[1], colorscale=ROOTED)
     figure = field(trace, "key, first position of its bin", "query", height=320)
-    return figure.update_xaxes(type="category").update_yaxes(type="category")
+    every = {"type": "category", "dtick": -(-len(names[0]) // 8)}
+    return figure.update_xaxes(tickangle=0, **every).update_yaxes(**every)
 
 
 def share_curves(share: Float[np.ndarray, "layer component"], chance: float) -> go.Figure:

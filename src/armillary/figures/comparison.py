@@ -12,6 +12,31 @@ from armillary.figures.words import counted, number, quoted
 
 AXES = ("layer", "block")
 
+NAMES = {
+    "position/share_corrected": "share of position in the variance, %",
+    "position/rank_stable_corrected": "stable rank of the position basis",
+    "position/relative_norm_corrected": "relative norm of the position basis",
+    "attention_variance/share_corrected": "share of position in what attention receives, %",
+    "context/similarity_within": "likeness of windows of one document",
+    "context/similarity_between": "likeness of windows of different documents",
+    "context/silhouette": "silhouette of windows by document",
+    "context/purity": "share of windows nearest to their own document, %",
+    "context/incoherence_mean": "mean |cosine| of position and context",
+    "norms/norm": "mean length of a state",
+    "depth/anisotropy": "mean cosine of two tokens",
+    "depth/anisotropy_centred": "mean cosine of two tokens about their mean",
+    "depth/dimension_twonn": "intrinsic dimension of the states",
+    "depth/token_share": "share of the rest that the token explains, %",
+    "mixing/similarity_residual": "likeness of tokens before attention",
+    "mixing/similarity_output": "likeness of tokens in attention's output",
+    "mixing/collapse_residual": "distance of the states from one vector",
+    "mixing/collapse_output": "distance of attention's output from one vector",
+    "mixing/output_norm": "length of attention's output, in lengths of the state",
+}
+"""Results in plain words, as the axis has them; those that end in % are drawn and told in per cent."""
+
+PERCENT = ", %"
+
 
 def compare_figure(name: str, one: xr.DataTree, other: xr.DataTree, theme: str = "light") -> go.Figure:
     """One result per layer or block, "position/share_corrected", of two runs, with the error bands of both.
@@ -23,7 +48,8 @@ def compare_figure(name: str, one: xr.DataTree, other: xr.DataTree, theme: str =
     for place, (results, curve) in enumerate(((one, first), (other, second))):
         draw_estimate(figure, curve, run_name(results, place + 1), PALETTE[place])
     unit = str(array(one, name).attrs.get("units", ""))
-    axes(figure, first.axis, literal(name.partition("/")[2] + ("" if unit in ("", "1") else f", {unit}")))
+    label = NAMES.get(name, plain_name(name)) + ("" if unit in ("", "1") else f", {unit}")
+    axes(figure, first.axis, literal(label))
     layer_axis(figure, max(first.value.size, second.value.size))
     return titled(figure, compare_finding(name, one, other), theme)
 
@@ -38,7 +64,13 @@ def compared_curve(name: str, results: xr.DataTree) -> Estimate:
     dims = array(results, name).dims
     if len(dims) != 1 or dims[0] not in AXES:
         raise RequestError(f"{name} has axes {dims}, expected one value per layer or block: choose another result")
-    return estimate(results, name)
+    found = estimate(results, name)
+    return found.percent() if NAMES.get(name, "").endswith(PERCENT) else found
+
+
+def plain_name(name: str) -> str:
+    """A result in words: those of the table, else the name that the schema gives it."""
+    return NAMES.get(name, name.partition("/")[2].replace("_", " ")).removesuffix(PERCENT)
 
 
 def run_name(results: xr.DataTree, number: int) -> str:
@@ -50,19 +82,20 @@ def run_name(results: xr.DataTree, number: int) -> str:
 def compare_finding(name: str, one: xr.DataTree, other: xr.DataTree) -> str:
     """In how many layers the two runs differ, at 95 % for all layers together; the runs count as independent."""
     first, second = compared_curve(name, one), compared_curve(name, other)
-    what = name.partition("/")[2]
-    if first.value.size != second.value.size:
-        return f"{what} of two runs with {first.value.size} and {second.value.size} {first.axis}s: no layer has a twin"
-    count = first.value.size
+    what, count = plain_name(name), first.value.size
+    if count != second.value.size:
+        return f"The {what} of runs with {count} and {second.value.size} {first.axis}s is shown, not compared"
     margin = np.hypot(first.margin(count), second.margin(count))
     known = np.isfinite(margin) & np.isfinite(first.value) & np.isfinite(second.value)
     if not known.any():
-        return f"Whether {what} differs is not determined: one of the runs gives no error for it"
+        return f"Whether the {what} differs is not determined: one of the runs gives no error for it"
     difference = second.value - first.value
     apart = known & (np.abs(difference) > margin)
+    points = " percentage points" if NAMES.get(name, "").endswith(PERCENT) else ""
     if not apart.any():
         room = number(float(np.max((np.abs(difference) + margin)[known])))
-        return f"{what} is not told apart in any {first.axis}; a difference of up to {room} is possible"
+        return f"The {what} is not told apart in any {first.axis}; a difference of up to {room}{points} is possible"
     best = int(np.where(apart, np.abs(difference), -1).argmax())
-    size = quoted(float(difference[best]), float(margin[best]))
-    return f"{what} differs in {counted(apart, first.axis)}, most in {first.axis} {best}: second less first {size}"
+    size = quoted(float(abs(difference[best])), float(margin[best])) + points
+    where = counted(apart, first.axis) if apart.sum() == 1 else f"{counted(apart, first.axis)}, most in {best}"
+    return f"The {what} differs in {where}: {'higher' if difference[best] > 0 else 'lower'} in the second run by {size}"

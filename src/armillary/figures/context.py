@@ -114,7 +114,7 @@ def kernel(results: xr.DataTree) -> go.Figure:
     figure = panels()
     draw_estimate(figure, one, "departure")
     draw_line(figure, numbers(results, "context/kernel_bound"), "bound of Theorem 2", PALETTE[1], "dash")
-    axes(figure, one.axis, "|log ratio|, nats", type="log", dtick="D2")
+    axes(figure, one.axis, "|log ratio|, nats", type="log")
     layer_axis(figure, one.value.size)
     return figure
 

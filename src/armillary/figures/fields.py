@@ -6,8 +6,15 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 from plotly.basedatatypes import BaseTraceType
+from plotly.colors import sample_colorscale
 
 from armillary.figures.style import POSITIVE, SIGNED, panels
+
+ROOTED = [[(share / 20) ** 2, sample_colorscale(POSITIVE, share / 20)[0]] for share in range(21)]
+"""Colours that go with the square root: attention of a few per cent is told from none. Values stay as they are."""
+
+TITLES = 24
+"""Height that the titles of panels take, in pixels."""
 
 MATRICES = 12
 """A slider or a set of panels shows at most so many layers."""
@@ -29,12 +36,12 @@ def heatmap(
     return go.Heatmap(z=values.astype(np.float32), colorbar=ruler(bar), **(scale | shown | more))
 
 
-def ruler(text: str, height: int = 400) -> dict[str, object]:
-    """A colour bar that lies above the plot and leaves its width to the matrix, on a phone too.
+def ruler(text: str, height: int = 400, over: int = 0) -> dict[str, object]:
+    """A colour bar that lies above the plot, so many pixels over it, and leaves its width to the matrix.
 
     It is held by its middle: held by its bottom, plotly moves the title of the whole figure out of sight.
     """
-    above = 1 + BAR / 2 / (height - BAR)
+    above = 1 + (BAR / 2 + over) / (height - BAR)
     place = {"orientation": "h", "x": 0.5, "xanchor": "center", "y": above, "yanchor": "middle"}
     return place | {
         "title": {"text": text, "side": "top"},

@@ -6,7 +6,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from armillary.figures.each_head import labels, least_and_most, starts_of
-from armillary.figures.fields import BAR, MATRICES, heatmap, ruler, squared, squared_each
+from armillary.figures.fields import BAR, MATRICES, ROOTED, TITLES, heatmap, ruler, squared, squared_each
 from armillary.figures.kinds import Figure
 from armillary.figures.reading import Estimate, group_count, has, numbers
 from armillary.figures.style import axes, panels
@@ -43,14 +43,18 @@ def maps(results: xr.DataTree) -> go.Figure:
     some = most_unlike(values)
     rows, across = -(-len(some) // COLUMNS), starts_of(results, "heads/map", "key_bin")
     height = 90 + 175 * rows
-    figure = panels(rows, min(COLUMNS, len(some)), tuple(names[head] for head in some), height=height)
+    figure = panels(rows, min(COLUMNS, len(some)), tuple(names[head] for head in some), height=height, gap=56)
     top = float(np.nanmax(values[some], initial=0.0)) or 1.0
     hover = "query from %{y}, key from %{x}: %{z:.3f}<extra></extra>"
     for place, head in enumerate(some):
         trace = heatmap(values[head], "attention", (0.0, top), signed=False, x=across, y=across, hovertemplate=hover)
-        trace.update(name=names[head], showscale=place == 0, colorbar=ruler("attention", height))
+        trace.update(
+            name=names[head], colorscale=ROOTED, showscale=place == 0, colorbar=ruler("attention", height, TITLES)
+        )
         figure.add_trace(trace, place // COLUMNS + 1, place % COLUMNS + 1)
     squared_each(squared(figure, "", ""))
+    for panel, axis in enumerate(figure.select_yaxes()):
+        axis.update(showticklabels=panel % COLUMNS == 0)  # elsewhere the numbers would lie on the panel beside
     figure.update_annotations(font={"size": 12})
     return axes(figure, "key", "query").update_layout(margin={"t": BAR + 30}, height=height + BAR + 6)
 
@@ -82,7 +86,8 @@ FIGURES = (
         maps,
         f"Mean attention from bins of queries (top to bottom) to bins of keys (left to right), for at most {MATRICES} "
         "heads: those whose maps differ most from the mean and from each other. Stripes along the diagonal are heads "
-        "that look by distance, a stripe on the left is the first tokens. All panels share one scale.",
+        "that look by distance, a stripe on the left is the first tokens. All panels share one scale, "
+        "whose colours go with the square root.",
         "Σ p over the keys of a bin, mean over the queries of a bin and over windows; rows add up to 1. The error in "
         "the title is an upper bound: the mean of the cells' errors",
         "docs/measures.md",

@@ -16,7 +16,7 @@ from armillary.figures.each_head import (
     margins,
     per_head,
 )
-from armillary.figures.fields import BAR, ruler
+from armillary.figures.fields import BAR, TITLES, ruler
 from armillary.figures.kinds import Figure
 from armillary.figures.reading import LEVEL, array, has, numbers, optional
 from armillary.figures.style import NULL, PALETTE, axes, literal, panels
@@ -44,7 +44,7 @@ def names(results: xr.DataTree) -> go.Figure:
     kind = kinds_of(results)
     blocks, heads = kind.shape
     figure = panels(height=field_height(blocks) + 40)
-    size = float(np.clip(300 / max(heads, 1), 4, 18))
+    size = float(np.clip(min(300 / max(heads, 1), 330 / max(blocks, 1)), 4, 18))  # no square lies on another
     for place, name in enumerate(KINDS):
         block, head = np.nonzero(kind == name)
         colour = PALETTE[place] if name else NULL
@@ -81,7 +81,7 @@ def above_twin(results: xr.DataTree, name: str) -> Bool[np.ndarray, " head"]:
 
 def scores(results: xr.DataTree) -> go.Figure:
     """Every score of every head, with the twin's highest as null and the threshold of the name."""
-    kind, figure = kinds_of(results).ravel(), panels(height=460)
+    kind, figure = kinds_of(results).ravel(), panels(height=480)
     shown = [name for name in SCORES if has(results, f"taxonomy/{name}")]
     beside = np.linspace(-0.36, 0.36, kind.size)
     for place, name in enumerate(shown):
@@ -93,8 +93,10 @@ def scores(results: xr.DataTree) -> go.Figure:
         draw_best(figure, place + beside, one.value, heads, kind == name)
     for text in dict.fromkeys(trace.name for trace in figure.data if trace.name):
         next(trace for trace in figure.data if trace.name == text and len(trace.x)).showlegend = True
-    ticks = {"tickmode": "array", "tickvals": list(range(len(shown))), "ticktext": shown, "zeroline": False}
-    figure.update_xaxes(range=[-0.5, len(shown) - 0.5], showgrid=False, **ticks)
+    words = [f"<br>{name}" if place % 2 else name for place, name in enumerate(shown)]  # beside each other on a phone
+    ticks = {"tickmode": "array", "tickvals": list(range(len(shown))), "ticktext": words, "zeroline": False}
+    figure.update_xaxes(range=[-0.5, len(shown) - 0.5], showgrid=False, tickangle=0, **ticks)
+    figure.update_layout(legend={"y": -0.24})
     return axes(figure, "score", "share of attention", range=[-0.03, 1.09])
 
 
@@ -145,31 +147,40 @@ def scores_finding(results: xr.DataTree) -> str:
     return f"The highest scores, against the highest of the random twin: {'; '.join(told)}"
 
 
-def parts_of(results: xr.DataTree) -> list[str]:
-    """The nine pairs of parts by name, the query's part first."""
+def sides_of(results: xr.DataTree) -> tuple[list[str], list[str]]:
+    """The parts of the query and those of the key, by name."""
     share = array(results, "constituents/share")
-    sides = [
+    query, key = (
         [str(name) for name in (share.coords[axis].values if axis in share.coords else range(share.sizes[axis]))]
         for axis in ("part_query", "part_key")
-    ]
-    return [f"{query} · {key}" for query in sides[0] for key in sides[1]]
+    )
+    return query, key
+
+
+def parts_of(results: xr.DataTree) -> list[str]:
+    """The nine pairs of parts by name, the query's part first."""
+    queries, keys = sides_of(results)
+    return [f"{query} · {key}" for query in queries for key in keys]
 
 
 def constituents(results: xr.DataTree) -> go.Figure:
-    """The share of each pair of parts in every head's logits, one panel per pair, on one scale of colours."""
+    """The share of each pair of parts in every head's logits: a row per part of the query, a column per key's."""
     share = array(results, "constituents/share")
     blocks, heads, rows, columns = share.shape
-    pairs, height = parts_of(results), 120 + rows * (50 + int(np.clip(9 * blocks, 90, 240)))
-    figure = panels(rows, columns, tuple(pairs), height=height)
+    pairs, height = parts_of(results), 120 + rows * (20 + int(np.clip(9 * blocks, 90, 240)))
+    queries, keys = sides_of(results)
+    figure = panels(rows, columns, tuple(f"key: {key}" for key in keys), height, one_scale=True, gap=40)
     reach = float(np.nanmax(np.abs(share.values), initial=0.0)) or 1.0
     for place, pair in enumerate(pairs):
         part = {"part_query": place // columns, "part_key": place % columns}
         values: PerHead = numbers(results, "constituents/share", **part)
         trace = head_field(values, margins(results, "constituents/share", **part), "share", (-reach, reach))
-        trace.update(name=literal(pair), showscale=place == 0, colorbar=ruler("share of the variance", height))
+        trace.update(name=literal(pair), showscale=place == 0, colorbar=ruler("share of the variance", height, TITLES))
         figure.add_trace(trace, place // columns + 1, place % columns + 1)
-    figure.update_annotations(font={"size": 11})
+    figure.update_annotations(font={"size": 12})
     head_axes(axes(figure, "head", "block"), blocks, heads)
+    for row, query in enumerate(queries, 1):
+        figure.update_yaxes(title_text=literal(f"query: {query}, block"), row=row, col=1)
     return figure.update_layout(margin={"t": BAR + 30}, height=height + BAR)
 
 

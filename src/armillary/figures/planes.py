@@ -59,7 +59,7 @@ def planes(results: xr.DataTree) -> go.Figure:
     layers = chosen(array(results, "residual/position_basis").sizes["layer"], PANELS)
     rows = -(-len(layers) // COLUMNS)
     names = tuple(f"layer {layer}" for layer in layers)
-    figure = panels(rows, min(COLUMNS, len(layers)), names, height=60 + BAR + 290 * rows)
+    figure = panels(rows, min(COLUMNS, len(layers)), names, height=60 + BAR + 250 * rows, gap=40)
     positions = first_positions(results)
     for place, layer in enumerate(layers):
         draw_plane(figure, plane(results, int(layer)), positions, place)
@@ -67,7 +67,7 @@ def planes(results: xr.DataTree) -> go.Figure:
     figure.add_trace(key.update(marker={"color": BLUES[1][1]}, line={"color": BLUES[1][1], "width": 1}), 1, 1)
     figure.update_xaxes(showticklabels=False, ticks="", zeroline=True)
     figure.update_yaxes(showticklabels=False, ticks="", zeroline=True)
-    shades = {"colorscale": BLUES, "colorbar": ruler("position", 300 * rows) | {"y": 1 + 60 / (300 * rows)}}
+    shades = {"colorscale": BLUES, "colorbar": ruler("position", 260 * rows) | {"y": 1 + 60 / (260 * rows)}}
     legend = {"y": -0.03, "itemsizing": "constant"}
     return figure.update_layout(coloraxis=shades, legend=legend, margin={"l": 14, "t": BAR + 24})
 

@@ -55,10 +55,9 @@ def spectrum(results: xr.DataTree) -> go.Figure:
         curves.append(("null of the held-out energy", np.broadcast_to(null, energy.shape), NULL, "dash"))
     layers = chosen(len(energy), 40)
     steps = [[mode_curve(name, one[layer], colour, dash) for name, one, colour, dash in curves] for layer in layers]
-    figure = panels(height=420)
-    axes(figure, "mode", "energy, units of the stream squared", type="log")
+    figure = slider(panels(height=420), steps, [str(layer) for layer in layers])
     figure.update_layout(legend={"orientation": "v", "x": 1, "xanchor": "right", "y": 1, "yanchor": "top"})
-    return slider(figure, steps, [str(layer) for layer in layers])
+    return axes(figure, "mode", "energy, units of the stream squared", type="log")
 
 
 def mode_curve(name: str, energy: Float[np.ndarray, " mode"], colour: str, dash: str) -> go.Scatter:

@@ -51,9 +51,9 @@ def draw(results: xr.DataTree) -> go.Figure:
     scores = {name: less_row_means(numbers(results, f"six_panels/{name}")) for name in SCORES}
     # The first token often has a score far from all others, and would leave no colour for them.
     reach = max(float(np.nanmax(np.abs(one[1:, 1:]), initial=0.0)) for one in scores.values()) or 1.0
-    hover = {"x": names, "y": names, "hovertemplate": "%{y} → %{x}: %{z:.3g}<extra></extra>"}
+    hover: dict[str, object] = {"x": names, "y": names, "hovertemplate": "%{y} → %{x}: %{z:.3g}<extra></extra>"}
     for place, (name, values) in enumerate(scores.items()):
-        trace = heatmap(values, "score", (-reach, reach), **hover).update(name=SCORES[name], showscale=place == 0)
+        trace = heatmap(values, "score", (-reach, reach), True, **hover).update(name=SCORES[name], showscale=place == 0)
         trace.update(colorbar=half_ruler("score", 0.22, height))
         figure.add_trace(trace, place // COLUMNS + 1, place % COLUMNS + 1)
     attention = numbers(results, "six_panels/pattern")

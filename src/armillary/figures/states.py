@@ -13,6 +13,7 @@ from armillary.figures.style import PALETTE, axes, panels
 from armillary.figures.words import at, contrast, number, span
 
 COMPONENTS = ("position", "context", "residual")
+TINTS = ("#59A3CD", "#E49659", "#D3D3D3")  # pale on a dark page too: a dark line must be seen on them
 DARK_NULL = "#5A5A5A"  # the grey of nulls is lost on coloured bars
 
 
@@ -20,9 +21,9 @@ def shares(results: xr.DataTree, group: str) -> go.Figure:
     """Shares of the three components, one bar per layer, stacked; nulls as lines inside their own part."""
     share, axis = 100 * numbers(results, f"{group}/share"), str(array(results, f"{group}/share").dims[0])
     figure = panels(height=420)
-    for component, colour in enumerate((PALETTE[0], PALETTE[1], "#BBBBBB")):
+    for component, colour in enumerate(TINTS):
         bar = go.Bar(x=np.arange(len(share)), y=share[:, component], name=COMPONENTS[component], marker_color=colour)
-        figure.add_trace(bar.update(marker_line_width=0, opacity=0.65, hovertemplate="%{x}: %{y:.2f} %"))
+        figure.add_trace(bar.update(marker_line_width=0, hovertemplate="%{x}: %{y:.2f} %"))
     if has(results, f"{group}/share_floor"):
         floor = 100 * numbers(results, f"{group}/share_floor")
         draw_line(figure, floor[:, 0], "null of position", DARK_NULL, "dash")

@@ -3,8 +3,11 @@
 import html
 import textwrap
 
+import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
+
+from armillary.figures.words import RAISED
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D00")
 """Colours of Okabe & Ito, which the colour-blind tell apart; their yellow darkened, as it is lost on white."""
@@ -86,7 +89,34 @@ def axes(figure: go.Figure, across: str, up: str, **more: object) -> go.Figure:
     """Name the axes: across below the lowest panels, up beside the leftmost."""
     figure.for_each_yaxis(lambda axis: axis.update(title_text=up) if axis.anchor in first_column(figure) else None)
     figure.for_each_xaxis(lambda axis: axis.update(title_text=across) if axis.anchor in lowest_row(figure) else None)
-    return figure.update_yaxes(**more)
+    figure.update_yaxes(**more)
+    return log_ticks(figure) if more.get("type") == "log" else figure
+
+
+def log_ticks(figure: go.Figure) -> go.Figure:
+    """Numbers along logarithmic axes: plotly writes a lone 5 for 0.5 and for 50 where there are few decades."""
+    together = any(axis.matches for axis in figure.select_yaxes())
+    for axis in figure.select_yaxes():
+        name = axis.plotly_name.replace("axis", "")
+        shown = [np.asarray(one.y, dtype=float) for one in figure.data if together or (one.yaxis or "y") == name]
+        values = np.concatenate([[], *shown])
+        values = values[np.isfinite(values) & (values > 0)]
+        if values.size:
+            ticks = ticks_between(float(values.min()), float(values.max()))
+            axis.update(tickmode="array", tickvals=list(ticks), ticktext=list(ticks.values()))
+    return figure
+
+
+def ticks_between(least: float, most: float) -> dict[float, str]:
+    """About six round numbers along a logarithmic axis, and how they are written."""
+    low, high = int(np.floor(np.log10(least))), int(np.ceil(np.log10(most)))
+    decades = high - low
+    if decades > 4:
+        powers = range(low, high + 1, -(-decades // 6))
+        return {10.0**power: "1" if power == 0 else "10" + str(power).translate(RAISED) for power in powers}
+    between = (1, 2, 5) if decades <= 2 else (1, 3)
+    ticks = [first * 10.0**power for power in range(low, high + 1) for first in between]
+    return {tick: f"{tick:.12g}" for tick in ticks}
 
 
 def first_column(figure: go.Figure) -> set[str]:

@@ -12,6 +12,9 @@ from armillary.store import Run, reason
 from armillary.store import open as open_run
 from armillary.threads import libraries
 
+PAGE = "report.html"
+"""Where the page of a run stands in its folder."""
+
 
 def report(run: Run | str | Path, out: str | Path | None = None, other: Run | str | Path | None = None) -> Path:
     """Write the report of a run, or of two beside each other, as one HTML file that asks for nothing else.
@@ -20,7 +23,7 @@ def report(run: Run | str | Path, out: str | Path | None = None, other: Run | st
     report.html, or comparison.html where there are two. Returns the path of the file.
     """
     one = opened(run)
-    name = "report.html" if other is None else "comparison.html"
+    name = PAGE if other is None else "comparison.html"
     if out is None and one.folder is None:
         raise RequestError(f"this run has no folder: say where the page goes, as in report(run, {name!r})")
     path = Path(out) if out is not None else Path(one.folder or "", name)
@@ -48,4 +51,4 @@ def write(path: Path, text: str) -> None:
         raise StoreError(f"cannot write {path} ({reason(error)}): free some space or choose another --out") from error
 
 
-__all__ = ["report"]
+__all__ = ["PAGE", "report"]

@@ -84,7 +84,11 @@ def heads(results: xr.DataTree) -> str | None:
         return named_heads(results)
     held = [name for name in MASSES if has(results, f"heads/{name}")]
     told = ", ".join(f"to {MASSES[name]} ({most(results, f'heads/{name}')})" for name in held)
-    return f"Attention goes {told}; heads have no names yet, `armillary heads` gives them" if told else None
+    return (
+        f"Attention goes {told}; heads have no names yet, `armillary heads` gives them and writes this page anew"
+        if told
+        else None
+    )
 
 
 def named_heads(results: xr.DataTree) -> str:
@@ -94,11 +98,17 @@ def named_heads(results: xr.DataTree) -> str:
     for name in (*SPECIAL, *GENERAL):
         count = int((kind == name).sum())
         if count:
-            told.append(f"{count} {DOES[name]} ({most(results, f'taxonomy/{name}', kind == name)})")
+            told.append(f"{done_by(count, DOES[name])} ({most(results, f'taxonomy/{name}', kind == name)})")
             nulls.append(float(numbers(results, f"taxonomy/{name}_null")))
-    rest = f"{int(np.isin(kind, ['', 'uniform']).sum())} do none of this"
+    rest = int(np.isin(kind, ["", "uniform"]).sum())
     twin = f". In the random twin no head exceeds {span(np.array(nulls), '%')}" if nulls else ""
-    return f"Of {kind.size} heads " + ", ".join([*told, rest]) + twin
+    return f"Of {kind.size} heads " + ", ".join([*told, f"{rest} {'does' if rest == 1 else 'do'} none of this"]) + twin
+
+
+def done_by(count: int, what: str) -> str:
+    """What so many heads do: 3 park on the first token, 1 parks on the first token."""
+    verb, _, rest = what.partition(" ")
+    return f"{count} {verb}{'s' if count == 1 else ''} {rest}"
 
 
 def most(results: xr.DataTree, path: str, among: Bool[np.ndarray, "block head"] | None = None) -> str:

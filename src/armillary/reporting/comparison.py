@@ -1,9 +1,12 @@
 """What the report of two runs says: every result with an error, one curve per run, and where the two differ."""
 
+import re
+
 import numpy as np
 import xarray as xr
 
 from armillary.comparison import compare, shared_documents
+from armillary.figures import ERRORS, SECTIONS
 from armillary.figures.comparison import compare_figure, compare_finding
 from armillary.figures.style import HEIGHT
 from armillary.figures.words import counted, span
@@ -13,30 +16,37 @@ from armillary.schema import GROUPS
 from armillary.store import Run
 
 QUESTIONS = {
-    "position/share_corrected": "Is as much position?",
+    "position/share_corrected": "Is there as much position in both?",
     "position/rank_stable_corrected": "Is the position basis of the same rank?",
-    "context/similarity_within": "Are windows of a document as much alike?",
+    "context/similarity_within": "Are windows of one document as much alike?",
     "context/incoherence_mean": "Are position and context as orthogonal?",
-    "norms/norm": "Are states as long?",
+    "norms/norm": "Are the states as long?",
 }
 """What the first screen asks of two runs."""
 
 ENDING = "_difference"
 
+OF_SECTION = {"attention_variance": "states", "norms": "states", "mixing": "heads"}
+"""Groups that stand in a section of another name."""
+
+SETTINGS = {"model_sha256": "weights", "corpus_sha256": "text", "random_weights": "random weights",
+            "per_document": "windows per document", "first": "position 0"}  # fmt: skip
+"""Settings whose names in the provenance are not plain words."""
+
 
 def comparison_report(one: Run, other: Run) -> Report:
     """The report of two runs; every result along layers or blocks that has an error in both."""
     found = compare(one, other)
-    paths = compared_paths(found)
+    paths = sorted(compared_paths(found), key=lambda path: order_of(section_of(path)))
     trees = (one.results, other.results)
     names = [f"{place}: {run_title(run)}" for place, run in enumerate((one, other), 1)]
     asked = [path for path in QUESTIONS if path in paths]
     return Report(
         title=f"{run_title(one)}, and {run_title(other)}",
-        about=f"The two differ in: {found.attrs['differ_in']}",
+        about=f"The two differ in {settings_in_words(str(found.attrs['differ_in']))}",
         answers=[Answer(QUESTIONS[path], compare_finding(path, *trees), anchor(path)) for path in asked]
         + [Answer("Do the position bases lie in the same directions?", angle_sentence(found), None)],
-        note=shared_documents(one, other),
+        note=f"{ERRORS} {shared_documents(one, other)}",
         plots=[compared_plot(path, *trees) for path in paths],
         sources=dict(zip(names, (one.provenance, other.provenance), strict=True)),
         command=command(one, other),
@@ -53,6 +63,24 @@ def compared_paths(found: xr.DataTree) -> list[str]:
     ]
 
 
+def section_of(path: str) -> str:
+    """The section of a result, by the names that the report of one run has."""
+    group = path.partition("/")[0]
+    return OF_SECTION.get(group, group)
+
+
+def order_of(section: str) -> int:
+    """The place of a section; those that are not named come last."""
+    return SECTIONS.index(section) if section in SECTIONS else len(SECTIONS)
+
+
+def settings_in_words(told: str) -> str:
+    """What differs between the runs, without names that only the files know."""
+    for name, words in SETTINGS.items():
+        told = re.sub(rf"(^|, ){name} \(", rf"\g<1>{words} (", told)
+    return told
+
+
 def anchor(path: str) -> str:
     """A result's name as an address within the page."""
     return path.replace("/", "-").replace("_", "-")
@@ -63,14 +91,15 @@ def compared_plot(path: str, one: xr.DataTree, other: xr.DataTree) -> Plot:
     group, _, name = path.partition("/")
     drawn = compare_figure(path, one, other).update_layout(title=None, height=HEIGHT, margin={"t": 24})
     row = GROUPS[group].variables.get(name) if group in GROUPS else None
+    meaning = f"Shown for both runs: {row.text}." if row else "Shown for both runs."
     return Plot(
         anchor(path),
-        group,
+        section_of(path),
         compare_finding(path, one, other),
         drawn,
-        f"{path}: {row.text}." if row else f"{path}.",
-        "second less first; margin √(m₁² + m₂²), m the half widths of the 95 % intervals that hold for all layers at "
-        "once",
+        meaning,
+        "second run minus first; margin √(m₁² + m₂²), m the half widths of the 95 % intervals that hold for all layers "
+        "at once",
         f"/{path} of the two runs",
     )
 

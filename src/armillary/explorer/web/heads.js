@@ -92,10 +92,11 @@ async function oneHead(detail, block, head, signal) {
   detail.replaceChildren(busy(`Reading L${block}H${head} …`));
   try {
     const found = await read(`heads/${block}/${head}`, signal);
-    const rows = found.rows.map((row) => el("tr", {},
-      el("th", { scope: "row" }, row.label, el("br"), el("small", {}, row.text)),
+    const rows = found.rows.flatMap((row) => [el("tr", { class: "named" },
+      el("th", { scope: "row" }, row.label),
       el("td", { class: "number" }, `${number(row.value)}${row.se === null ? "" : ` ± ${number(row.se)}`} ${row.unit === "1" ? "" : row.unit}`),
-      el("td", { class: "number" }, row.place === null ? "–" : `${row.place} of ${row.of}`)));
+      el("td", { class: "number" }, row.place === null ? "–" : `${row.place} of ${row.of}`)),
+      el("tr", { class: "meaning" }, el("td", { colspan: 3 }, row.text))]);
     const cards = el("div", { class: "cards" });
     const more = el("div", { class: "cards" });
     const ask = el("a", { href: link({ view: "ask", block, head }) }, `Ask about ${found.name} with a prompt of your own`);

@@ -58,13 +58,21 @@ export const post = (path, body = {}, signal) =>
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let themes = null;
 
+/** On a narrow page a square matrix is no higher than it is wide. */
+function fitting(layout, width) {
+  if (!layout.yaxis?.scaleanchor || layout.xaxis2 || !layout.height) return {};
+  const { t = 24, b = 48, l = 52, r = 14 } = layout.margin ?? {};
+  return { height: Math.min(layout.height, Math.max(width, 120) - l - r + t + b) };
+}
+
 /** Draw a figure of the server in the colours of the page. */
 export async function draw(box, figure, words = "") {
   themes ??= await read("themes");
   box.figure = figure;
   box.setAttribute("role", "img");
   if (words) box.setAttribute("aria-label", words);
-  const layout = { ...figure.layout, template: themes[dark.matches ? "dark" : "light"], autosize: true };
+  const fitted = fitting(figure.layout, box.clientWidth);
+  const layout = { ...figure.layout, ...fitted, template: themes[dark.matches ? "dark" : "light"], autosize: true };
   await Plotly.react(box, figure.data, layout, { responsive: true, displaylogo: false, displayModeBar: false });
 }
 

@@ -15,12 +15,20 @@ const theme = () => document.documentElement.dataset.theme || (preferred.matches
 const look = () => stored("themes")[theme()];
 const drawing = new Map();
 
+function fitting(layout, width) { // on a narrow page a square matrix is no higher than it is wide
+  if (!(layout.yaxis || {}).scaleanchor || layout.xaxis2) return layout.height;
+  const { t = 24, b = 48, l = 52, r = 14 } = layout.margin || {};
+  return Math.min(layout.height, width - l - r + t + b);
+}
+
 function draw(name) {
   if (!drawing.has(name)) {
     const { data, layout } = stored(`data-${name}`);
     const place = box(name);
     layout.template = look();
     layout.autosize = true;
+    layout.height = fitting(layout, place.clientWidth);
+    place.style.height = `${layout.height || place.clientHeight}px`;
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false; // a finger on a plot scrolls the page
     drawing.set(name, Plotly.newPlot(place, data, layout, SETTINGS).then(() => {
       place.dataset.drawn = theme();
