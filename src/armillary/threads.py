@@ -3,8 +3,9 @@
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -24,10 +25,18 @@ def workers(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="armillary")
 
 
+def one_core_each() -> AbstractContextManager[Any]:
+    """Products of matrices on one core while this lasts: small ones wait longer for a second core than they gain.
+
+    The more so where torch's own threads keep the cores busy.
+    """
+    return libraries().limit(limits=1, user_api="blas")
+
+
 def side_by_side(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None) -> list[Result]:
     """`work` on every item, in order. Small products are faster whole on one core each than shared out among cores.
 
     `work` must not call this itself: it would wait for itself.
     """
-    with libraries().limit(limits=1, user_api="blas"):
+    with one_core_each():
         return list(workers(threads or os.cpu_count() or 1).map(work, items))

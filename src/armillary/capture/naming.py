@@ -23,6 +23,7 @@ from armillary.progress import progress as progress_bar
 from armillary.progress import say
 from armillary.schema import GROUPS
 from armillary.store import Run
+from armillary.threads import one_core_each
 
 TEXT_WINDOWS = 16
 """How many of the run's own windows the twin reads."""
@@ -110,7 +111,8 @@ def positional(view: View, run: Run, missing: list[str], progress: bool) -> dict
         words, make = steps[name]
         if progress:
             say(f"{view.name}: {words}")
-        groups[name] = make()
+        with one_core_each():
+            groups[name] = make()
     return {name: groups[name] for name in INPUTS if name in missing}
 
 

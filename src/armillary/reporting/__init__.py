@@ -10,7 +10,7 @@ from armillary.reporting.content import run_report
 from armillary.reporting.page import page
 from armillary.store import Run, reason
 from armillary.store import open as open_run
-from armillary.threads import libraries
+from armillary.threads import one_core_each
 
 PAGE = "report.html"
 """Where the page of a run stands in its folder."""
@@ -27,7 +27,7 @@ def report(run: Run | str | Path, out: str | Path | None = None, other: Run | st
     if out is None and one.folder is None:
         raise RequestError(f"this run has no folder: say where the page goes, as in report(run, {name!r})")
     path = Path(out) if out is not None else Path(one.folder or "", name)
-    with libraries().limit(limits=1, user_api="blas"):  # many small products: slower when shared out among cores
+    with one_core_each():
         content = run_report(one) if other is None else comparison_report(one, opened(other))
     write(path, page(content))
     return path
