@@ -9,6 +9,7 @@ from armillary.measures.dissection import Dissection, dissection, position_frame
 from armillary.models.view import View
 from armillary.results import described
 from armillary.store import Run
+from armillary.threads import side_by_side
 
 RANK = 20
 """So many of the strongest position directions make the block, unless another number is asked for."""
@@ -28,11 +29,13 @@ def weight_dissection(view: View, run: Run, *, rank: int = RANK, seed: int = 0) 
         raise RequestError(f"expected a rank from 1 to {view.d_model}, came {rank}")
     node = attention_inputs(view, run)
     null = random_frame(view.d_model, min(view.d_model, NULL_MODES), seed)
-    found = []
-    for block in range(view.n_blocks):
+
+    def taken_apart(block: int) -> list[Dissection]:
         frame, heads = position_frame(node.position_basis.isel(block=block).values), view.heads(block)
         W_Q, W_K = (heads.scale * heads.W_Q.double()).cpu().numpy(), heads.W_K.double().cpu().numpy()
-        found.append([dissection(*pair, frame, null, rank) for pair in zip(W_Q, W_K, strict=True)])
+        return [dissection(*pair, frame, null, rank) for pair in zip(W_Q, W_K, strict=True)]
+
+    found = side_by_side(taken_apart, range(view.n_blocks))
     columns = np.moveaxis(np.array(found, dtype=np.float64), -1, 0)
     variables = {name: (("block", "head"), one) for name, one in zip(Dissection._fields, columns, strict=True)}
     return described("dissection", xr.Dataset(variables, attrs={"model": view.name, "rank": rank, "seed": seed}))
