@@ -144,5 +144,5 @@ def test_six_panels_share_one_scale_and_leave_out_what_a_softmax_does_not_see(re
 
 def test_the_example_says_which_head_it_is_and_that_nothing_follows(results, changed):
     told = "One window of L1H2, an example from which nothing follows"
-    assert FIGURES["head-six-panels"].finding(results).startswith(f"{told}: of all heads its logits owe most to")
+    assert FIGURES["head-six-panels"].finding(results).startswith(f"{told}: of all heads the largest share found")
     assert FIGURES["head-six-panels"].finding(changed(results, constituents__share=None)) == told

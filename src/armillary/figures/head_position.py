@@ -149,8 +149,9 @@ FIGURES = (
         peaks_finding,
         peaks,
         "Were tokens nothing but mean and position, how often would a query score itself highest, among itself and the "
-        "tokens before it? 100 %: at every position. Grey: the same from windows turned at random, where position "
-        "means nothing; scores drawn at random give about (ln T + 0.58) / T of T positions.",
+        "tokens before it? 100 %: at every position. Grey: the same from windows turned at random, where the "
+        "position vectors mean nothing; what the mean gives stays, and under rotary positions it alone may peak at the "
+        "query. Scores drawn at random give about (ln T + 0.58) / T of T positions.",
         "share of t with s_tt ≥ s_tu for all u < t, s = (P + mean) W (P + mean)ᵀ with biases and rotation",
         "Song & Zhong (2023), equation 8 and Figure 25; docs/measures.md",
     ),

@@ -87,7 +87,7 @@ def finding(results: xr.DataTree) -> str:
     one, head = per_head(results, path, **parts), labels(results, path).index(name)
     share = quoted(float(one.value[head]), float(one.margin(one.value.size)[head]), "%")
     pair = "position\u00a0·\u00a0position"
-    return f"{told}: of all heads its logits owe most to {pair}, {share} of their variance over keys"
+    return f"{told}: of all heads the largest share found of {pair} in its logits' variance over keys, {share}"
 
 
 FIGURES = (
@@ -97,10 +97,11 @@ FIGURES = (
         (*(f"six_panels/{name}" for name in (*SCORES, "pattern", "block", "head")),),
         finding,
         draw,
-        "The scores of the head that position drives most, in the run's first window: what the position vector and the "
-        "rest of the attention's input add to them, as query (above, below) and as key (left, right), all of it with "
-        "the mean's parts, and the attention that follows. Each row is less its mean, which a softmax does not see. "
-        "The first token counts neither in it nor in the scale, which the five panels of scores share. Empty: masked.",
+        "The scores of the head with the largest share of position · position, however small, in the run's first "
+        "window: what the position vector and the rest of the attention's input add to them, as query (above, below) "
+        "and as key (left, right), all of it with the mean's parts, and the attention that follows. Each row of scores "
+        "is less its mean, which a softmax does not see. The first token counts neither in it nor in the scale, which "
+        "the five panels of scores share. Empty: masked.",
         "q_a k_bᵀ for a, b in position, rest, scale and rotation counted; logits before soft cap, ALiBi and mask",
         "Song & Zhong (2023), equation 10 and Figures 31 to 34; docs/measures.md",
     ),
