@@ -33,7 +33,8 @@ def position_plane(results: xr.DataTree, layer: int) -> go.Figure:
     figure.add_trace(key.update(marker={"color": BLUES[1][1]}, line={"color": BLUES[1][1], "width": 1}))
     axes(figure, "first mode", "second mode")
     shades = {"colorscale": BLUES, "colorbar": ruler("position")}
-    return figure.update_layout(coloraxis=shades, height=400 + BAR, margin={"t": BAR})
+    legend = {"itemsizing": "constant"}
+    return figure.update_layout(coloraxis=shades, height=400 + BAR, margin={"t": BAR}, legend=legend)
 
 
 def position_gram(results: xr.DataTree, layer: int) -> go.Figure:
