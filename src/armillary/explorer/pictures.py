@@ -115,7 +115,7 @@ def share_curves(share: Float[np.ndarray, "layer component"], chance: float) -> 
 
 def attention_map(pattern: Pattern, texts: Sequence[str], unit: str, top: float) -> go.Figure:
     """What each token or word attends to; colours run from 0 to `top`."""
-    figure = token_map(pattern, texts, (0.0, top), signed=False)
+    figure = token_map(pattern, texts, (0.0, top), signed=False).update_traces(colorscale=ROOTED)
     some = thinned(len(texts), LABELS)
     names = [literal(texts[place], 14).strip() or "␣" for place in some]
     ticks = {"tickmode": "array", "tickvals": some.tolist(), "ticktext": names, "tickfont": {"size": 10}}
