@@ -10,7 +10,7 @@ from playwright.sync_api import sync_playwright
 import armillary as arm
 
 HERE = Path(__file__).parent
-FIGURES = {"position-share": "svg", "position-plane": "png"}
+FIGURES = {"position-share": "svg", "head-names": "svg"}
 SIZE = {"width": 1280, "height": 820}
 
 

@@ -22,15 +22,16 @@ BROWSERLESS = Path(__file__).with_name("test_report.py")
 
 
 @pytest.fixture(scope="module")
-def results():
-    return made_up.run_of()
+def folder(tmp_path_factory):
+    """A run with one figure."""
+    place = tmp_path_factory.mktemp("run")
+    store.write(place, "states.nc", {"norms": made_up.run_of()["norms"].to_dataset()}, {"model": "m", "corpus": "c"})
+    return place
 
 
 @pytest.fixture(scope="module")
-def drawn(results, chromium, tmp_path_factory):
-    """The command's file of one figure, in some format."""
-    folder = tmp_path_factory.mktemp("run")
-    store.write(folder, "states.nc", {"norms": results["norms"].to_dataset()}, {"model": "m", "corpus": "c"})
+def drawn(folder, chromium):
+    """The command's file of that figure, in some format."""
 
     def picture(kind):
         command = [sys.executable, "-c", COMMAND, "figure", str(folder), "norms", "--format", kind]
@@ -41,12 +42,12 @@ def drawn(results, chromium, tmp_path_factory):
     return picture
 
 
-def test_an_svg_is_a_drawing_with_its_finding(drawn, results):
+def test_an_svg_is_a_drawing_with_its_finding(drawn, folder):
     root = ElementTree.fromstring(drawn("svg"))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert root.get("width") == "800"
     written = " ".join(root.itertext()).replace("\u00a0", " ")
-    assert FIGURES["norms"].finding(results).split(":")[0] in re.sub(r"\s+", " ", written)
+    assert FIGURES["norms"].finding(store.open(folder).results) in re.sub(r"\s+", " ", written)
     assert len(root.findall(".//{http://www.w3.org/2000/svg}path")) > 10
 
 

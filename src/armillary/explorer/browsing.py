@@ -19,6 +19,17 @@ LONGEST = 512
 """Prompts are never longer than this: the page holds maps of all pairs of tokens."""
 
 
+LABELS = {
+    "entropy_relative": "relative entropy",
+    "mass_first": "on the first token",
+    "mass_self": "on the token itself",
+    "mass_previous": "on the token before",
+    "rank_effective": "effective rank",
+    "rank_stable": "stable rank",
+}
+"""What the page calls a measure of heads where its own name is no plain word."""
+
+
 class Unknown(RequestError):  # noqa: N818  (it reads as a word)
     """A figure, layer, block, head or measure that this run does not have."""
 
@@ -86,7 +97,7 @@ def measures(results: xr.DataTree) -> list[dict[str, str]]:
     offered = [("heads", name, unit, text) for name, (unit, text) in SCALARS.items()]
     offered += [("taxonomy", name, "1", text) for name, text in SCORES.items()]
     return [
-        {"name": f"{group}/{name}", "label": name.replace("_", " "), "unit": unit, "text": text}
+        {"name": f"{group}/{name}", "label": LABELS.get(name, name.replace("_", " ")), "unit": unit, "text": text}
         for group, name, unit, text in offered
         if has(results, f"{group}/{name}")
     ]

@@ -33,7 +33,8 @@ def position_plane(results: xr.DataTree, layer: int) -> go.Figure:
     figure.add_trace(key.update(marker={"color": BLUES[1][1]}, line={"color": BLUES[1][1], "width": 1}))
     axes(figure, "first mode", "second mode")
     shades = {"colorscale": BLUES, "colorbar": ruler("position")}
-    return figure.update_layout(coloraxis=shades, height=400 + BAR, margin={"t": BAR})
+    legend = {"itemsizing": "constant"}
+    return figure.update_layout(coloraxis=shades, height=400 + BAR, margin={"t": BAR}, legend=legend)
 
 
 def position_gram(results: xr.DataTree, layer: int) -> go.Figure:
@@ -114,7 +115,7 @@ def share_curves(share: Float[np.ndarray, "layer component"], chance: float) -> 
 
 def attention_map(pattern: Pattern, texts: Sequence[str], unit: str, top: float) -> go.Figure:
     """What each token or word attends to; colours run from 0 to `top`."""
-    figure = token_map(pattern, texts, (0.0, top), signed=False)
+    figure = token_map(pattern, texts, (0.0, top), signed=False).update_traces(colorscale=ROOTED)
     some = thinned(len(texts), LABELS)
     names = [literal(texts[place], 14).strip() or "␣" for place in some]
     ticks = {"tickmode": "array", "tickvals": some.tolist(), "ticktext": names, "tickfont": {"size": 10}}

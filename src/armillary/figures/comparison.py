@@ -31,7 +31,7 @@ NAMES = {
     "mixing/similarity_output": "likeness of tokens in attention's output",
     "mixing/collapse_residual": "distance of the states from one vector",
     "mixing/collapse_output": "distance of attention's output from one vector",
-    "mixing/output_norm": "length of attention's output, in lengths of the state",
+    "mixing/output_norm": "length of attention's output over the state's",
 }
 """Results in plain words, as the axis has them; those that end in % are drawn and told in per cent."""
 

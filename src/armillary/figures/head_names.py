@@ -70,7 +70,8 @@ def names_finding(results: xr.DataTree) -> str:
     if not scored or missing:
         return sentence
     sure = sum(int((above_twin(results, name) & (kind.ravel() == name)).sum()) for name in SCORES)
-    return f"{sentence}. {sure} of the {scored} names that rest on a score are above the random twin beyond their error"
+    some = f"All {scored}" if sure == scored else f"{sure} of the {scored}"
+    return f"{sentence}. {some} names that rest on a score are above the random twin beyond their error"
 
 
 def above_twin(results: xr.DataTree, name: str) -> Bool[np.ndarray, " head"]:

@@ -149,7 +149,7 @@ FIGURES = (
         planes_finding,
         planes,
         "The position vectors (blue, darker with position) in the plane where they are largest, and context vectors "
-        "of single tokens (red). Each panel has its own scale and is cut at four times the reach of the position "
+        "of single tokens (orange). Each panel has its own scale and is cut at four times the reach of the position "
         "vectors, so some of the cloud may lie outside.",
         "projection on the two leading right singular vectors of position_basis; context vector of a token: h − mean "
         "− position vector",

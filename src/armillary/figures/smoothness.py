@@ -76,7 +76,7 @@ def theorem1(results: xr.DataTree) -> go.Figure:
             printed = numbers(results, "position/theorem1_bound_published", order=place)
             draw_line(figure, printed, "bound as printed", PALETTE[1], "dot", row, column)
         if printed_basis is not None:
-            draw_line(figure, printed_basis, "left over by the printed basis", PALETTE[4], "solid", row, column)
+            draw_line(figure, printed_basis, "left over by the printed basis", PALETTE[4], "dot", row, column)
     layer_axis(figure, residual.size)
     axes(figure, "layer", "‖G − ΠGΠ‖ / T", type="log")
     return figure

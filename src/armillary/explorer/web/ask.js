@@ -108,7 +108,7 @@ async function showLook(box, look, asked, name) {
   const tokens = look.tokens.map((token, at) => el("li", { class: counted.has(at) ? null : "odd", title: `position ${at}` }, token));
   const left = look.tokens.length - look.counted.length;
   const [before, after] = look.entropy;
-  const entropy = `Mean entropy ${number(before)} nats${after === undefined ? "" : `, ${number(after)} nats with α = ${number(asked.alpha)}`}.`;
+  const entropy = `Colours go with the square root. Mean entropy ${number(before)} nats${after === undefined ? "" : `, ${number(after)} nats with α = ${number(asked.alpha)}`}.`;
   const [wide, cards] = [el("div"), el("div", { class: "cards large" })];
   box.replaceChildren(
     ...[el("h2", {}, `${look.tokens.length} tokens${look.words.length ? `, ${look.words.length} words` : ""}`), el("ul", { class: "tokens" }, tokens),
@@ -117,7 +117,7 @@ async function showLook(box, look, asked, name) {
   );
   const titles = maps.figures.length > 1 ? ["as the model is", `W_Q and W_K times ${number(asked.alpha)}`] : [""];
   const parts = maps.figures.map((figure, at) => ({ title: titles[at], figure }));
-  await place(wide, mosaic(`Attention of ${name} between ${level}`, parts, ramp(0, maps.top, "attention"), entropy));
+  await place(wide, mosaic(`Attention of ${name} between ${level}`, parts, ramp(0, maps.top, "attention", "rooted"), entropy));
   await place(cards,
     card("Position, context and rest in each layer", look.figures.shares, "Shares of this prompt's squares about the run's mean. Position is the run's own basis, context the prompt's mean, rest what is left; they add up to 100 %, one may be negative."),
     card(`Entropy of head ${asked.head} in each block`, look.figures.entropy, "Mean over the tokens of the prompt, in nats: 0 where one key has everything."));
@@ -126,8 +126,8 @@ async function showLook(box, look, asked, name) {
 async function showParts(box, found, name) {
   const text = "Logits less their mean over the keys that a token sees, which is all that softmax looks at; query part → key part, with its share in how the logits vary. The first five add up to the sixth."
     + (found.first ? " Position 0 is left out, as in the run." : "") + (found.bias ? " ALiBi's term is not shown." : "") + (found.form === "bilinear" ? "" : ` Note: ${found.form}.`);
-  const parts = found.panels.map(({ name: part, share, figure }) => ({ title: share === null ? part : `${part}: ${(100 * share).toFixed(0)} %`, figure }));
-  await place(box, mosaic(`What makes the scores of ${name}`, parts, ramp(-found.limit, found.limit, "logits", true), text));
+  const parts = found.panels.map(({ name: part, share, figure }) => ({ title: share === null ? part : `${part}: ${(100 * share).toFixed(0)}\u00a0%`, figure }));
+  await place(box, mosaic(`What makes the scores of ${name}`, parts, ramp(-found.limit, found.limit, "logits", "signed"), text));
 }
 
 function showContinuation(box, found, asked) {

@@ -24,7 +24,7 @@ export async function heads(main, run, signal) {
   const show = async (name) => {
     try {
       const found = await read(`measures/${name}`, signal);
-      text.textContent = `${found.text} (unit: ${found.unit})`;
+      text.textContent = found.unit === "1" ? found.text : `${found.text} (unit: ${found.unit})`;
       const focused = box.contains(document.activeElement) ? document.activeElement.dataset.at : null;
       box.replaceChildren(grid(found, run, readout, choose));
       if (focused) focusOn(box, focused); // whoever was already in the old grid stays where they were
@@ -103,7 +103,7 @@ async function oneHead(detail, block, head, signal) {
     const button = el("button", { type: "button" }, "Parts of its scores, and examples");
     detail.replaceChildren(
       el("h2", {}, `${found.name}${found.kind ? `: ${found.kind}` : ""}`),
-      el("div", { class: "table-box" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "measure"), el("th", {}, "value ± error"), el("th", {}, "place"))), el("tbody", {}, rows))),
+      el("div", { class: "table-box" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "measure"), el("th", { class: "number" }, "value ± error"), el("th", { class: "number" }, "place"))), el("tbody", {}, rows))),
       el("h2", {}, "Over the corpus"), cards, el("h2", {}, "With the model"), el("p", { class: "row" }, button, ask), more,
     );
     button.addEventListener("click", () => {

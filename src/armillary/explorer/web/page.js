@@ -99,10 +99,13 @@ export function colour(share) {
   return `rgb(${one.map((value, channel) => Math.round(value + (other[channel] - value) * (at - low))).join(",")})`;
 }
 
+const ROOTED = CIVIDIS.map((hex, at) => `${hex} ${100 * (at / (CIVIDIS.length - 1)) ** 2}%`); // as the maps of attention
+const SCALES = { plain: CIVIDIS, signed: SIGNED, rooted: ROOTED };
+
 /** What the colours mean: a bar from low to high. */
-export function ramp(low, high, words, signed = false) {
+export function ramp(low, high, words, scale = "plain") {
   const bar = el("div", { class: "ramp" });
-  bar.style.background = `linear-gradient(to right, ${(signed ? SIGNED : CIVIDIS).join(",")})`;
+  bar.style.background = `linear-gradient(to right, ${SCALES[scale].join(",")})`;
   return el("div", { class: "scale" }, bar, el("div", { class: "ends" }, el("span", {}, number(low)), el("span", {}, words), el("span", {}, number(high))));
 }
 
