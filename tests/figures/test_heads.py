@@ -78,6 +78,14 @@ def test_names_are_counted_and_weighed_against_the_twin(results, changed):
     assert FIGURES["head-names"].finding(changed(results, taxonomy__kind="<b>")).startswith("None of 16 heads")
 
 
+def test_scores_are_drawn_where_no_head_or_every_head_is_named_by_them(results, changed):
+    for kind, legend in (("uniform", "other heads"), ("sink", "heads named by this score")):
+        figure = FIGURES["head-scores"].draw(changed(results, taxonomy__kind=kind))
+        shown = [trace.name for trace in figure.data if trace.showlegend]
+        assert len(shown) == len(set(shown))
+        assert legend in shown
+
+
 @pytest.mark.parametrize("name", [name for name, one in FIGURES.items() if one.needs[0].split("/")[0] in MEASURED])
 def test_what_is_not_known_is_said(results, changed, name):
     every = {f"{group}__{variable}": np.nan for group in MEASURED for variable in results[group].data_vars}

@@ -24,7 +24,7 @@ SCORES = {
 COLUMNS = 2
 """Position and rest as key stand side by side, as query one above the other; so a phone is wide enough."""
 
-ROW, GAP = 190, 50
+ROW, GAP = 170, 50
 """Height of a panel and of the room below it, in pixels."""
 
 
