@@ -8,7 +8,9 @@ from scipy import stats
 
 from armillary.errors import RequestError
 from armillary.figures import compare_figure
-from armillary.figures.comparison import compare_finding
+from armillary.figures.comparison import NAMES, compare_finding
+from armillary.figures.reading import has
+from armillary.schema import GROUPS
 
 SHARE = "position/share_corrected"
 
@@ -68,6 +70,15 @@ def test_runs_of_different_depth_are_drawn_beside_each_other(results, run_of):
 @pytest.mark.parametrize("path", ["norms/norm", "depth/anisotropy", "context/purity", "position/rank_screenot"])
 def test_any_group_can_be_compared(results, path):
     assert len(compare_figure(path, results, results, "dark").data) >= 2
+
+
+@pytest.mark.parametrize("path", [*NAMES, "position/rank_screenot"])
+def test_results_are_told_in_plain_words(results, path):
+    group, _, name = path.partition("/")
+    assert name in GROUPS[group].variables
+    if has(results, path):
+        assert "_" not in compare_finding(path, results, results)
+        assert "_" not in compare_figure(path, results, results).layout.yaxis.title.text
 
 
 def test_what_cannot_be_compared_is_said(results):

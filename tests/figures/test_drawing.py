@@ -15,7 +15,7 @@ from armillary.figures.curves import band_outline
 from armillary.figures.fields import MATRICES
 from armillary.figures.planes import plane
 from armillary.figures.reading import chosen, estimate, thinned
-from armillary.figures.style import NULL, PALETTE, THEMES, TITLE_LETTERS, literal, template
+from armillary.figures.style import NULL, PALETTE, THEMES, TITLE_LETTERS, literal, template, ticks_between
 
 HOSTILE = [
     "<b>bold</b>",
@@ -274,3 +274,11 @@ def test_layers_are_chosen_evenly_with_both_ends():
     assert chosen(1, 6).tolist() == [0]
     assert thinned(10, 4).tolist() == [0, 3, 6, 9]
     assert thinned(4, 10).tolist() == [0, 1, 2, 3]
+
+
+def test_numbers_along_a_logarithmic_axis_are_written_out_and_few():
+    assert list(ticks_between(0.3, 4.0).values()) == ["0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50"]
+    assert list(ticks_between(20.0, 3000.0).values()) == ["10", "30", "100", "300", "1000", "3000", "10000", "30000"]
+    powers = ticks_between(1e-2, 1e14, 6)
+    assert list(powers.values()) == ["10⁻²", "10¹", "10⁴", "10⁷", "10¹⁰", "10¹³"]
+    assert list(powers) == pytest.approx([1e-2, 1e1, 1e4, 1e7, 1e10, 1e13])

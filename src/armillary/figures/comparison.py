@@ -1,5 +1,7 @@
 """The same curve of two runs in one figure, and in words where they differ."""
 
+import textwrap
+
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
@@ -36,6 +38,7 @@ NAMES = {
 """Results in plain words, as the axis has them; those that end in % are drawn and told in per cent."""
 
 PERCENT = ", %"
+LABEL_LETTERS = 36  # a line beside an axis is then shorter than the figure is high
 
 
 def compare_figure(name: str, one: xr.DataTree, other: xr.DataTree, theme: str = "light") -> go.Figure:
@@ -49,7 +52,7 @@ def compare_figure(name: str, one: xr.DataTree, other: xr.DataTree, theme: str =
         draw_estimate(figure, curve, run_name(results, place + 1), PALETTE[place])
     unit = str(array(one, name).attrs.get("units", ""))
     label = NAMES.get(name, plain_name(name)) + ("" if unit in ("", "1") else f", {unit}")
-    axes(figure, first.axis, literal(label))
+    axes(figure, first.axis, "<br>".join(literal(line) for line in textwrap.wrap(label, LABEL_LETTERS)))
     layer_axis(figure, max(first.value.size, second.value.size))
     return titled(figure, compare_finding(name, one, other), theme)
 

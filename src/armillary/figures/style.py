@@ -96,23 +96,24 @@ def axes(figure: go.Figure, across: str, up: str, **more: object) -> go.Figure:
 def log_ticks(figure: go.Figure) -> go.Figure:
     """Numbers along logarithmic axes: plotly writes a lone 5 for 0.5 and for 50 where there are few decades."""
     together = any(axis.matches for axis in figure.select_yaxes())
+    most = 10 if len(list(figure.select_yaxes())) == 1 else 6  # panels below each other are low
     for axis in figure.select_yaxes():
         name = axis.plotly_name.replace("axis", "")
         shown = [np.asarray(one.y, dtype=float) for one in figure.data if together or (one.yaxis or "y") == name]
         values = np.concatenate([[], *shown])
         values = values[np.isfinite(values) & (values > 0)]
         if values.size:
-            ticks = ticks_between(float(values.min()), float(values.max()))
+            ticks = ticks_between(float(values.min()), float(values.max()), most)
             axis.update(tickmode="array", tickvals=list(ticks), ticktext=list(ticks.values()))
     return figure
 
 
-def ticks_between(least: float, most: float) -> dict[float, str]:
-    """About six round numbers along a logarithmic axis, and how they are written."""
-    low, high = int(np.floor(np.log10(least))), int(np.ceil(np.log10(most)))
+def ticks_between(least: float, largest: float, most: int = 10) -> dict[float, str]:
+    """Round numbers along a logarithmic axis, about so many at most, and how they are written."""
+    low, high = int(np.floor(np.log10(least))), int(np.ceil(np.log10(largest)))
     decades = high - low
     if decades > 4:
-        powers = range(low, high + 1, -(-decades // 6))
+        powers = range(low, high + 1, -(-decades // most))
         return {10.0**power: "1" if power == 0 else "10" + str(power).translate(RAISED) for power in powers}
     between = (1, 2, 5) if decades <= 2 else (1, 3)
     ticks = [first * 10.0**power for power in range(low, high + 1) for first in between]
