@@ -83,3 +83,9 @@ def test_what_is_not_known_is_said(results, changed, name):
     empty = changed(results, **every)
     assert "not determined" in FIGURES[name].finding(empty)
     FIGURES[name].draw(empty)
+
+
+def test_scores_are_drawn_where_no_head_has_a_name(results, changed):
+    figure = FIGURES["head-scores"].draw(changed(results, taxonomy__kind=""))
+    assert next(trace.name for trace in figure.data if trace.showlegend) == "other heads"
+    assert "heads named by this score" not in {trace.name for trace in figure.data if trace.showlegend}

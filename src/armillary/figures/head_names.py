@@ -92,8 +92,9 @@ def scores(results: xr.DataTree) -> go.Figure:
             figure.add_trace(trace.update(name=text, legendgroup=text))
         draw_levels(figure, place, results, name)
         draw_best(figure, place + beside, one.value, heads, kind == name)
-    for text in dict.fromkeys(trace.name for trace in figure.data if trace.name):
-        next(trace for trace in figure.data if trace.name == text and len(trace.x)).showlegend = True
+    drawn = [trace for trace in figure.data if trace.name and len(trace.x)]
+    for text in dict.fromkeys(trace.name for trace in drawn):
+        next(trace for trace in drawn if trace.name == text).showlegend = True
     words = [f"<br>{name}" if place % 2 else name for place, name in enumerate(shown)]  # beside each other on a phone
     ticks = {"tickmode": "array", "tickvals": list(range(len(shown))), "ticktext": words, "zeroline": False}
     figure.update_xaxes(range=[-0.5, len(shown) - 0.5], showgrid=False, tickangle=0, **ticks)
