@@ -99,7 +99,8 @@ def null_point(
     common = np.tensordot(weights, curves, 1)
     weighted, without = np.empty((2, *curves.shape), np.float32)  # one room for all turnings
     for into, curve, weight in zip(weighted, curves, weights, strict=True):
-        into[:] = (curve - common) * (weight / np.sqrt(1 - weight))
+        np.subtract(curve, common, out=into, casting="same_kind")
+        into *= weight / np.sqrt(1 - weight)
     energies = []
     for _ in range(REPLICATES):
         offsets = rng.integers(length, size=len(curves)).tolist()
