@@ -300,14 +300,14 @@ def heads(
     """
     from armillary import head_printing
     from armillary.capture.naming import heads as named
+    from armillary.capture.survey import with_page
+    from armillary.reporting import PAGE
     from armillary.store import open as open_run
 
     before = open_run(run)
     opened = named(before, progress=not quiet, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
-    if "taxonomy" not in before.results.children and (run / "report.html").exists():
-        from armillary.capture.survey import with_page
-
-        with_page(opened)  # the page that the survey wrote says that heads have no names
+    if opened is not before and (run / PAGE).exists():
+        with_page(opened)  # the page that the survey wrote does not know what was found now
     frame = head_printing.head_table(opened, kind)
     text = frame.reset_index().to_json(orient="records", indent=1) if json else str(frame.to_csv()) if csv else None
     show_rows(text, head_printing.printed(opened, frame))

@@ -19,6 +19,7 @@ from armillary.explorer import pictures
 from armillary.explorer.browsing import LONGEST, Unknown, known_length
 from armillary.explorer.splitting import prompt_split
 from armillary.explorer.worker import Job, Told
+from armillary.measures.constituents import less_key_mean
 from armillary.measures.maps import row_entropy, strongest_pairs
 from armillary.measures.words import word_attention
 from armillary.models.interventions import scaled
@@ -87,7 +88,7 @@ class Model:
         if first:
             seen[0] = seen[:, 0] = False
         maps = _six(found)
-        centred = [_over_keys(one, seen) for one in maps.values()]
+        centred = [np.where(seen, less_key_mean(one, seen), np.nan) for one in maps.values()]
         limit = max(float(np.nanmax(np.abs(one), initial=0.0)) for one in centred)
         texts = [str(text) for text in before.text.values]
         return {
@@ -250,12 +251,6 @@ def _six(found: xr.DataArray) -> dict[str, Pattern]:
     maps = {f"{query} → {key}": found.sel(part_query=query, part_key=key).values for query, key in names}
     total = found.sum(("part_query", "part_key")).values
     return maps | {"with the mean": total - sum(maps.values()), "sum: the logits": total}
-
-
-def _over_keys(scores: Pattern, seen: Bool[np.ndarray, "query key"]) -> Pattern:
-    """Scores less their mean over the keys that a query sees, which is all that softmax looks at; NaN elsewhere."""
-    count = np.maximum(seen.sum(1, keepdims=True), 1)
-    return np.where(seen, scores - np.where(seen, scores, 0).sum(1, keepdims=True) / count, np.nan)
 
 
 def _shares(centred: list[Pattern], seen: Bool[np.ndarray, "query key"]) -> list[float]:

@@ -11,6 +11,7 @@ from armillary.figures.kinds import Figure
 from armillary.figures.reading import array, has, numbers
 from armillary.figures.style import axes, literal, panels
 from armillary.figures.words import quoted
+from armillary.measures.constituents import less_key_mean
 
 SCORES = {
     "position_position": "position · position",
@@ -39,8 +40,7 @@ def less_row_means(scores: Float[np.ndarray, "query key"]) -> Float[np.ndarray, 
     """Scores less the mean over the keys of each query, which no softmax sees; the first key does not count in it."""
     counted = np.isfinite(scores)
     counted[1:, 0] = False
-    means = np.where(counted, scores, 0).sum(1, keepdims=True) / np.maximum(counted.sum(1, keepdims=True), 1)
-    return scores - means
+    return less_key_mean(scores, counted)
 
 
 def draw(results: xr.DataTree) -> go.Figure:

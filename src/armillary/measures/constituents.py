@@ -18,10 +18,17 @@ def part_covariance(
     total = query.sum(0) @ key.sum(0).T
     count = allowed.sum(1, keepdims=True)
     counted = allowed & (count > 1)
-    mean = np.where(counted, total, 0).sum(1, keepdims=True) / np.maximum(count, 1)
     # The sum is centred, so the parts need not be, and no part is ever written out as a map.
-    centred = np.where(counted, total - mean, 0) / np.maximum(count, 1)
+    centred = np.where(counted, less_key_mean(total, counted), 0) / np.maximum(count, 1)
     return np.einsum("aqd,bqd->ab", query, centred @ key)
+
+
+def less_key_mean(
+    scores: Float[np.ndarray, "query key"], counted: Bool[np.ndarray, "query key"]
+) -> Float[np.ndarray, "query key"]:
+    """Scores less their mean over the counted keys of each query: a softmax sees no more than how they differ."""
+    sums = np.where(counted, scores, 0).sum(1, keepdims=True)
+    return scores - sums / np.maximum(counted.sum(1, keepdims=True), 1)
 
 
 def part_share(part_covariance: Float[np.ndarray, "part_query part_key"]) -> Float[np.ndarray, "part_query part_key"]:

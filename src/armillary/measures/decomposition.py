@@ -57,6 +57,27 @@ def variance(
     )
 
 
+def layer_split(
+    states: Float[np.ndarray, "position d_model"],
+    mean: Float[np.ndarray, "d_model"],
+    position_basis: Float[np.ndarray, "position d_model"],
+) -> Float[np.ndarray, "component"]:
+    """Shares of position, context and rest in the sum of squares about the run's mean; they add up to 1.
+
+    x_t = h_t − mean = p_t + c + r_t: p_t the run's position vector, c the prompt's mean of x − p, r_t what is left.
+    The share of a part a is Σ_t ⟨a_t, x_t⟩ / Σ_t ‖x_t‖². The run's p is not orthogonal to a single prompt's c and r, so
+    each product of two parts goes half to either, and a share may be negative: the part works against the others.
+    NaN where nothing differs from the mean. Even if the tokens had nothing in common, c would hold about 1/T.
+    """
+    x = states - mean
+    context = (x - position_basis).mean(0)
+    total = np.sum(x**2)
+    if not total > 0:
+        return np.full(3, np.nan)
+    position, shared = np.sum(position_basis * x) / total, np.sum(context * x.sum(0)) / total
+    return np.array([position, shared, 1 - position - shared])
+
+
 def filled_cells(
     rows: Float[np.ndarray, "context value"],
     columns: Float[np.ndarray, "position value"],

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from armillary.explorer.splitting import layer_split
+from armillary.measures.decomposition import layer_split
 
 
 @given(st.integers(0, 999), st.integers(1, 12), st.integers(2, 6))
