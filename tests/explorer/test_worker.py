@@ -78,8 +78,8 @@ def test_questions_run_one_at_a_time_in_their_order():
     worker.close()
 
 
-def test_cancelling_stops_what_runs_and_what_waits_has_not_begun():
-    worker, begun = Worker(lambda tell: None), threading.Event()
+def until_cancelled(begun):
+    """A question that says when it has begun, and then has no end."""
 
     def endless(model, job):
         begun.set()
@@ -87,6 +87,12 @@ def test_cancelling_stops_what_runs_and_what_waits_has_not_begun():
             job.check()
             time.sleep(0.002)
 
+    return endless
+
+
+def test_cancelling_stops_what_runs_and_what_waits_has_not_begun():
+    worker, begun = Worker(lambda tell: None), threading.Event()
+    endless = until_cancelled(begun)
     one = worker.ask(endless)
     begun.wait(5)
     other = worker.ask(lambda model, job: pytest.fail("it was cancelled"))
@@ -101,13 +107,7 @@ def test_cancelling_stops_what_runs_and_what_waits_has_not_begun():
 
 def test_closing_cancels_everything():
     worker, begun = Worker(lambda tell: None), threading.Event()
-
-    def endless(model, job):
-        begun.set()
-        while True:
-            job.check()
-            time.sleep(0.002)
-
+    endless = until_cancelled(begun)
     job = worker.ask(endless)
     begun.wait(5)
     worker.close()

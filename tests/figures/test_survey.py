@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
-import transformers
 
 import armillary as arm
 from armillary.figures import FIGURES, SECTIONS, available, plot
@@ -12,21 +10,8 @@ MEASURED = [name for name, figure in FIGURES.items() if figure.section in SECTIO
 
 
 @pytest.fixture(scope="module")
-def run():
-    torch.set_num_threads(1)
-    config = transformers.LlamaConfig(
-        vocab_size=97,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        intermediate_size=48,
-        max_position_embeddings=64,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        view = arm.load(transformers.LlamaForCausalLM(config))
-    return arm.survey(view, np.random.default_rng(0).integers(3, 97, (40, 48)), progress=False)
+def run(tiny_llama):
+    return arm.survey(tiny_llama, np.random.default_rng(0).integers(3, 97, (40, 48)), progress=False)
 
 
 def test_a_survey_offers_every_figure_of_states_position_context_and_depth(run):
