@@ -33,10 +33,8 @@ SIZES = {"minilm": 256, "smollm2": 64}
 
 def bare(view, plan):
     with torch.inference_mode():
-        for shard in plan.shards:
-            for rows in plan.batches(shard):
-                tokens = torch.from_numpy(plan.tokens[rows.start : rows.stop])
-                view.backbone(input_ids=tokens, use_cache=False)
+        for tokens in torch.from_numpy(plan.tokens).split(plan.batch):
+            view.backbone(input_ids=tokens, use_cache=False)
 
 
 def everything(view, drawn, plan, folder):

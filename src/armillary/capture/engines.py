@@ -1,9 +1,9 @@
 """Running a plan: shards are mapped to states, states are merged in the order of the shards."""
 
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from itertools import islice
 
 import torch
 from jaxtyping import Float
@@ -11,12 +11,10 @@ from torch import Tensor
 
 from armillary.capture.batch import Batch, blanked, lengths
 from armillary.capture.checkpoint import Checkpoint
-from armillary.capture.heads import Heads
-from armillary.capture.hooks import Reading, reading
 from armillary.capture.memory import give_back
 from armillary.capture.outliers import massive, medians, outliers
 from armillary.capture.plan import Plan
-from armillary.capture.reading_attention import HeadReading, reading_heads
+from armillary.capture.running import Captured, captured
 from armillary.capture.sample import Sample
 from armillary.capture.state import State, Stream
 from armillary.errors import NonFiniteError
@@ -29,30 +27,23 @@ Report = Callable[[int], None]
 """Told how many windows were read since it was last called."""
 
 
-@dataclass(frozen=True)
-class Captured:
-    """The raw states of one batch, before the outlier rule is known."""
-
-    contexts: range
-    residual: tuple[Float[Tensor, "context position d_model"], ...]
-    attention: tuple[Float[Tensor, "context position d_model"], ...]
-    heads: Heads | None = None
-
-
 @torch.inference_mode()
 def local(view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None = None) -> tuple[State, Tensor]:
     """Run all shards here, one after the other; returns the state and the medians of the outlier rule."""
     done, total, rule = checkpoint.load() if checkpoint and checkpoint.exists() else (0, None, None)
     report(sum(len(shard) for shard in plan.shards[:done]))
     saved = time.monotonic()
-    for number, shard in enumerate(plan.shards[done:], done + 1):
-        state, rule = shard_state(view, plan, shard, rule, report)
-        total = state if total is None else total.absorbed(state)
-        del state
-        if checkpoint and number < len(plan.shards) and time.monotonic() - saved >= CHECKPOINT_SECONDS:
-            checkpoint.save(number, total, rule)
-            give_back()
-            saved = time.monotonic()
+    # The model goes on to the next shard's windows while the last ones of a shard are summed.
+    batches = [rows for shard in plan.shards[done:] for rows in plan.batches(shard)]
+    with closing(captured(view, plan, batches)) as read:
+        for number, shard in enumerate(plan.shards[done:], done + 1):
+            state, rule = shard_state(islice(read, len(plan.batches(shard))), plan, rule, report)
+            total = state if total is None else total.absorbed(state)
+            del state
+            if checkpoint and number < len(plan.shards) and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+                checkpoint.save(number, total, rule)
+                give_back()
+                saved = time.monotonic()
     if checkpoint:
         checkpoint.let_go()
     if total is None or rule is None:
@@ -61,45 +52,25 @@ def local(view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None 
 
 
 def shard_state(
-    view: View, plan: Plan, shard: range, rule: Float[Tensor, " layer"] | None, report: Report
+    batches: Iterable[Captured], plan: Plan, rule: Float[Tensor, " layer"] | None, report: Report
 ) -> tuple[State, Float[Tensor, " layer"]]:
     """The state of one shard. Without a rule its first windows give the medians, and wait for them."""
     total: State | None = None
     waiting: list[Captured] = []
-    asked = reading_heads(view, skipped=plan.skipped, drop=plan.outliers == "drop") if plan.heads else nullcontext()
-    with reading(view, attention=plan.sites == "all") as read, asked as heads:
-        for rows in plan.batches(shard):
-            # No name may hold a batch's states while the next one runs: they are as large as the sums.
-            waiting.append(captured_batch(view, plan, rows, read, heads))
-            if rule is None:
-                if sum(len(held.contexts) for held in waiting) < plan.pilot:
-                    continue
-                rule = pilot_medians(waiting, plan)
-            while waiting:
-                report(len(waiting[0].contexts))
-                total = extended(total, waiting.pop(0), plan, rule)
+    for batch in batches:
+        waiting.append(batch)
+        # No name may hold a batch's states while the next one runs: they are as large as the sums.
+        del batch
+        if rule is None:
+            if sum(len(held.contexts) for held in waiting) < plan.pilot:
+                continue
+            rule = pilot_medians(waiting, plan)
+        while waiting:
+            report(len(waiting[0].contexts))
+            total = extended(total, waiting.pop(0), plan, rule)
     if total is None or rule is None:
         raise AssertionError("a shard has at least the windows of the pilot")
     return total.packed(), rule
-
-
-def captured_batch(view: View, plan: Plan, rows: range, read: Reading, heads: HeadReading | None = None) -> Captured:
-    """The states of one batch. Attention inputs that are the residual stream itself are not read twice."""
-    tokens = torch.from_numpy(plan.tokens[rows.start : rows.stop]).to(view.device)
-    if heads is not None:
-        heads.ranked = tuple(row for row, context in enumerate(rows) if context in plan.ranked)
-    view.backbone(input_ids=tokens, use_cache=False)
-    residual, attention = read.take(view.n_blocks)
-    if all(mine.data_ptr() == theirs.data_ptr() for mine, theirs in zip(attention, residual, strict=False)):
-        attention = []
-    groups = tuple(int(group) for group in plan.groups[rows.start : rows.stop])
-    seen = heads.take(view.n_blocks, groups) if heads is not None else None
-    return Captured(rows, tuple(map(on_host, residual)), tuple(map(on_host, attention)), seen)
-
-
-def on_host(states: Tensor) -> Tensor:
-    """States where sums are made; half precision is widened, float32 and float64 stay what they are."""
-    return states.to("cpu", torch.float32 if states.dtype in (torch.float16, torch.bfloat16) else states.dtype)
 
 
 def pilot_medians(waiting: list[Captured], plan: Plan) -> Float[Tensor, " layer"]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from threading import local
 from typing import Any
 
 from torch import Tensor, nn
@@ -11,13 +11,13 @@ from armillary.errors import BrokenContract
 from armillary.models.view import View
 
 
-@dataclass
-class Reading:
-    """The states of the last forward pass, in the order in which the blocks were called."""
+class Reading(local):
+    """The states of this thread's last forward pass, in the order in which the blocks were called."""
 
-    residual: list[Tensor] = field(default_factory=list)
-    attention: list[Tensor] = field(default_factory=list)
-    last: Tensor | None = None
+    def __init__(self) -> None:
+        self.residual: list[Tensor] = []
+        self.attention: list[Tensor] = []
+        self.last: Tensor | None = None
 
     def take(self, blocks: int) -> tuple[list[Tensor], list[Tensor]]:
         """States 0..n of the residual stream and the inputs of the attentions; forgets them."""

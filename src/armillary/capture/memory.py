@@ -8,6 +8,7 @@ import psutil
 
 from armillary.capture.pattern_sums import BINS
 from armillary.capture.plan import SAMPLE, Plan
+from armillary.capture.running import AT_ONCE
 from armillary.errors import RequestError
 
 
@@ -33,8 +34,8 @@ def estimate(plan: Plan, shape: Shape) -> int:
     sums = table * sites * groups
     matrices = 8 * width**2 * (sites if plan.scatter == "attention" else shape.layers)
     rows = 8 * width * sites * contexts
-    # The states of a batch, and those of the residual stream once more, centred, for their products.
-    batch = 4 * (sites + shape.layers) * plan.batch * length * width
+    # The states of the batches in the model, and of the one that is being summed.
+    batch = 4 * sites * (AT_ONCE + 1) * plan.batch * length * width
     sample = 4 * SAMPLE * width * shape.layers
     # A shard's matrices, null and a group that it shares stand beside the total's until they merge.
     # Each head's statistics, by group and for the windows of a batch; the map by bins is nearly all of them.

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 SHARD_TOKENS = 4096
-BATCH_TOKENS = 1024
+BATCH_TOKENS = 512
 PILOT_TOKENS = 1024
 SAMPLE = 512
 RANKED = 8
@@ -89,8 +89,15 @@ class Plan:
         return frozenset(np.linspace(0, contexts - 1, count).round().astype(int).tolist())
 
     def batches(self, shard: range) -> tuple[range, ...]:
-        """A shard in batches."""
-        return tuple(range(a, min(a + self.batch, shard.stop)) for a in range(shard.start, shard.stop, self.batch))
+        """A shard in batches; towards the end of the pass they get smaller, so that all cores end together."""
+        found: list[range] = []
+        start = shard.start
+        while start < shard.stop:
+            left = len(self.tokens) - start
+            size = min(self.batch, -(-left // 2), shard.stop - start)
+            found.append(range(start, start + size))
+            start += size
+        return tuple(found)
 
     def fingerprint(self, model: str) -> str:
         """What must agree for a pass to be resumed: the model, every token, every setting that changes a bit."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from threading import local
 from typing import Any
 
 import torch
@@ -22,20 +23,19 @@ RANK_QUERIES = 128
 """Ranks are those of the map's first rows: a spectrum costs the cube of their number, and lengths stay comparable."""
 
 
-@dataclass
-class HeadReading:
-    """The statistics of the last forward pass, block by block in the order of the calls.
+class HeadReading(local):
+    """The statistics of this thread's last forward pass, block by block in the order of the calls.
 
     `ranked` are the rows of the coming batch whose maps are taken apart into singular values.
     """
 
-    skipped: int
-    drop: bool
-    ranked: tuple[int, ...] = ()
-    patterns: list[PatternSums] = field(default_factory=list)
-    ranks: list[Float[Tensor, "sampled head two"]] = field(default_factory=list)
-    mixed: list[Float[Tensor, "context measure"]] = field(default_factory=list)
-    state: Tensor | None = None
+    def __init__(self, skipped: int, drop: bool) -> None:
+        self.skipped, self.drop = skipped, drop
+        self.ranked: tuple[int, ...] = ()
+        self.patterns: list[PatternSums] = []
+        self.ranks: list[Float[Tensor, "sampled head two"]] = []
+        self.mixed: list[Float[Tensor, "context measure"]] = []
+        self.state: Tensor | None = None
 
     def attention(self, call: AttentionCall) -> None:
         """Take a call's statistics."""

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from threading import local
 from typing import Any
 
 import torch
@@ -76,8 +77,8 @@ def _parent_module(view: View, attention: nn.Module) -> nn.Module:
     return view.blocks[view.attentions.index(attention)]
 
 
-class _Reading:
-    """Joins what the hooks of one attention call see: the input from one, q, k and v from another."""
+class _Reading(local):
+    """Joins what the hooks of one attention call in one thread see: the input from one, q, k and v from another."""
 
     def __init__(self, view: View, receive: Receiver) -> None:
         self.view, self.receive, self.block = view, receive, -1

@@ -1,0 +1,91 @@
+"""Running the model: batches go through it two at a time, and come out in their order."""
+
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from armillary.capture.heads import Heads
+from armillary.capture.hooks import Reading, reading
+from armillary.capture.plan import Plan
+from armillary.capture.reading_attention import HeadReading, reading_heads
+from armillary.models.view import View
+
+AT_ONCE = 2
+"""So many batches are in the model at a time, each on its share of the cores: a product that one core makes alone
+waits for no other, and one batch is summed while another runs."""
+
+
+@dataclass(frozen=True)
+class Captured:
+    """The raw states of one batch, before the outlier rule is known."""
+
+    contexts: range
+    residual: tuple[Float[Tensor, "context position d_model"], ...]
+    attention: tuple[Float[Tensor, "context position d_model"], ...]
+    heads: Heads | None = None
+
+
+def captured(view: View, plan: Plan, batches: Iterable[range]) -> Generator[Captured]:
+    """The states of every batch, in order; at most one more than runs is held, so that no core waits for its turn.
+
+    Close it (`contextlib.closing`) when it is left early: hooks stay on the model until then.
+    """
+    at_once, share = shared_out(view.device)
+    asked = reading_heads(view, skipped=plan.skipped, drop=plan.outliers == "drop") if plan.heads else nullcontext()
+    with (
+        reading(view, attention=plan.sites == "all") as read,
+        asked as heads,
+        cores(share),
+        ThreadPoolExecutor(at_once, "armillary-model", torch.set_num_threads, (share,)) as crew,
+    ):
+        inside: deque[Future[Captured]] = deque()
+        for rows in batches:
+            inside.append(crew.submit(captured_batch, view, plan, rows, read, heads))
+            if len(inside) > at_once:
+                yield inside.popleft().result()
+        while inside:
+            yield inside.popleft().result()
+
+
+def shared_out(device: torch.device) -> tuple[int, int]:
+    """How many batches run at a time, and on how many cores each; beside a GPU the cores are free for the sums."""
+    threads = torch.get_num_threads()
+    at_once = AT_ONCE if device.type != "cpu" else min(AT_ONCE, threads)
+    return at_once, threads if device.type != "cpu" else threads // at_once
+
+
+@contextmanager
+def cores(share: int) -> Iterator[None]:
+    """torch on so many cores in this thread, while this lasts."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(share)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@torch.inference_mode()
+def captured_batch(view: View, plan: Plan, rows: range, read: Reading, heads: HeadReading | None = None) -> Captured:
+    """The states of one batch. Attention inputs that are the residual stream itself are not read twice."""
+    tokens = torch.from_numpy(plan.tokens[rows.start : rows.stop]).to(view.device)
+    if heads is not None:
+        heads.ranked = tuple(row for row, context in enumerate(rows) if context in plan.ranked)
+    view.backbone(input_ids=tokens, use_cache=False)
+    residual, attention = read.take(view.n_blocks)
+    if all(mine.data_ptr() == theirs.data_ptr() for mine, theirs in zip(attention, residual, strict=False)):
+        attention = []
+    groups = tuple(int(group) for group in plan.groups[rows.start : rows.stop])
+    seen = heads.take(view.n_blocks, groups) if heads is not None else None
+    return Captured(rows, tuple(map(on_host, residual)), tuple(map(on_host, attention)), seen)
+
+
+def on_host(states: Tensor) -> Tensor:
+    """States where sums are made; half precision is widened, float32 and float64 stay what they are."""
+    return states.to("cpu", torch.float32 if states.dtype in (torch.float16, torch.bfloat16) else states.dtype)
