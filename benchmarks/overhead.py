@@ -21,10 +21,9 @@ from pathlib import Path
 import torch
 
 import armillary as arm
-from armillary import store
 from armillary.capture.checkpoint import Checkpoint
 from armillary.capture.engines import local
-from armillary.capture.survey import draw, finish, ordered, plan_of
+from armillary.capture.survey import draw, finished_groups, measure_and_write, ordered, plan_of
 from armillary.capture.tables import captured_groups
 from armillary.settings import Settings
 
@@ -38,16 +37,14 @@ def bare(view, plan):
 
 
 def everything(view, drawn, plan, folder):
-    """The pass with its checkpoints, then tables, measures and file; the time after each."""
+    """The pass with its checkpoints, then tables, then measures and file, which are made together; the time of each."""
     times = [time.perf_counter()]
     state, medians = local(view, plan, lambda windows: None, Checkpoint(folder / "checkpoint", "benchmark"))
     times.append(time.perf_counter())
     captured = captured_groups(state, plan, medians, attention=True)
     del state
     times.append(time.perf_counter())
-    groups = finish(captured, drawn, plan, view.tokenizer)
-    times.append(time.perf_counter())
-    store.write(folder, store.STATES, groups, {})
+    measure_and_write(folder, finished_groups(captured, drawn, plan, view.tokenizer), {})
     times.append(time.perf_counter())
     return [after - before for before, after in itertools.pairwise(times)]
 
@@ -93,7 +90,7 @@ def measure(name, repeats, covariance, threads, *, apart):
         (alone,), taken = steps["bare"], steps["survey"]
         passes.append(taken[0] / alone)
         wholes.append(sum(taken) / alone)
-        parts = zip(("pass", "tables", "measures", "file"), taken, strict=True)
+        parts = zip(("pass", "tables", "measures and file"), taken, strict=True)
         print(
             f"  {passes[-1]:.3f} pass  {wholes[-1]:.3f} all   bare {alone:.2f} s, "
             + ", ".join(f"{what} {t:.2f}" for what, t in parts),

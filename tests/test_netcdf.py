@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from armillary.netcdf import write_netcdf
+from armillary.netcdf import Netcdf
 
 READ = """
 import json, sys, netCDF4
@@ -51,8 +51,16 @@ def groups():
     return {"numbers": numbers, "texts": texts}
 
 
+def written(path, groups):
+    """A file whose groups were added in two steps, as those of a run are."""
+    file = Netcdf(path, {"model": "m", "seed": 3})
+    for name in groups:
+        file.add({name: groups[name]})
+    file.close()
+
+
 def test_the_netcdf_library_reads_every_axis_value_and_attribute(groups, tmp_path):
-    write_netcdf(tmp_path / "a.nc", groups, {"model": "m", "seed": 3})
+    written(tmp_path / "a.nc", groups)
     # A process of its own: the netCDF library brings an HDF5 of its own.
     found = subprocess.run([sys.executable, "-c", READ, tmp_path / "a.nc"], capture_output=True, text=True, check=True)
     read = json.loads(found.stdout)
@@ -67,7 +75,7 @@ def test_the_netcdf_library_reads_every_axis_value_and_attribute(groups, tmp_pat
 
 
 def test_xarray_reads_what_its_own_writer_would_have_given(groups, tmp_path):
-    write_netcdf(tmp_path / "ours.nc", groups, {"model": "m", "seed": 3})
+    written(tmp_path / "ours.nc", groups)
     tree = xr.DataTree.from_dict({f"/{name}": dataset for name, dataset in groups.items()})
     tree.attrs.update(model="m", seed=3)
     tree.to_netcdf(tmp_path / "theirs.nc", engine="h5netcdf")

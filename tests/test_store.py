@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import armillary as arm
 from armillary import store
 from armillary.errors import StoreError
+from armillary.netcdf import Netcdf
 from armillary.schema import FORMAT, GROUPS
 
 SIZES = {axis: size for size, axis in enumerate(
@@ -200,12 +201,13 @@ def test_a_folder_without_results_says_what_to_do(tmp_path):
 def test_a_write_that_fails_half_way_leaves_the_older_file(groups, folder, monkeypatch):
     before = (folder / "states.nc").read_bytes()
 
-    def full(path, *_):
-        with open(path, "wb") as file:
-            file.write(b"half of a file")
+    write = Netcdf.add
+
+    def full(self, groups):
+        write(self, dict([*groups.items()][:1]))
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(store, "write_netcdf", full)
+    monkeypatch.setattr(Netcdf, "add", full)
     message = f"cannot write {folder / 'states.nc'} (No space left on device): free some space or choose another --out"
     with pytest.raises(StoreError, match=f"^{re.escape(message)}$"):
         store.write(folder, "states.nc", groups, {})
@@ -218,7 +220,7 @@ def test_a_bug_while_writing_is_not_dressed_as_a_full_disk(groups, folder, monke
     def broken(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(store, "write_netcdf", broken)
+    monkeypatch.setattr(Netcdf, "add", broken)
     with pytest.raises(ZeroDivisionError):
         store.write(folder, "states.nc", groups, {})
     assert [path.name for path in folder.iterdir()] == ["states.nc"]

@@ -1,5 +1,7 @@
 """What can go wrong in words a user can act on: one line that says what was expected, what came, and what to do."""
 
+from pathlib import Path
+
 
 class ArmillaryError(Exception):
     """Anything a user can put right. The command line prints it as one line and exits with code 2."""
@@ -23,3 +25,14 @@ class NonFiniteError(ArmillaryError):
 
 class StoreError(ArmillaryError):
     """A folder of results that cannot be written, read, or is not what it should be."""
+
+
+def not_written(path: Path, error: BaseException) -> StoreError:
+    """A file that the disk did not take."""
+    return StoreError(f"cannot write {path} ({reason(error)}): free some space or choose another --out")
+
+
+def reason(error: BaseException) -> str:
+    """The first line of an error, without the path that some libraries repeat."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return text.splitlines()[0][:200]

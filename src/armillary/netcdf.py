@@ -16,19 +16,28 @@ UNNAMED = "This is a netCDF dimension but not a netCDF variable.{:10d}"
 """What netCDF calls an axis without names or numbers along it."""
 
 
-def write_netcdf(path: Path, groups: Mapping[str, xr.Dataset], attributes: Mapping[str, Any]) -> None:
-    """Write a file with one group per dataset and the attributes at its root."""
-    with h5py.File(path, "w", track_order=True) as file:
-        set_attributes(file, {"_NCProperties": properties(), **attributes})
-        axes = 0
+class Netcdf:
+    """A file that is being written: one group per dataset, and attributes at its root."""
+
+    def __init__(self, path: Path, attributes: Mapping[str, Any]) -> None:
+        self.file = h5py.File(path, "w", track_order=True)
+        self.axes = 0
+        set_attributes(self.file, {"_NCProperties": properties(), **attributes})
+
+    def add(self, groups: Mapping[str, xr.Dataset]) -> None:
+        """Write some groups; other threads may go on meanwhile."""
         for name, dataset in groups.items():
-            into = file.create_group(name, track_order=True)
+            into = self.file.create_group(name, track_order=True)
             set_attributes(into, dataset.attrs)
-            scales = {str(axis): scale(into, str(axis), dataset, axes + i) for i, axis in enumerate(dataset.sizes)}
-            axes += len(scales)
+            scales = {str(axis): scale(into, str(axis), dataset, self.axes + i) for i, axis in enumerate(dataset.sizes)}
+            self.axes += len(scales)
             for variable in dataset.variables:
                 if variable not in dataset.sizes:
                     attach(written(into, str(variable), dataset.variables[variable]), dataset[variable].dims, scales)
+
+    def close(self) -> None:
+        """The file is complete."""
+        self.file.close()
 
 
 def properties() -> np.bytes_:

@@ -1,8 +1,6 @@
 """A run: one folder, one netCDF file per group of results, each with its provenance and checked against the schema."""
 
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from armillary.errors import StoreError
-from armillary.netcdf import write_netcdf
+from armillary.draft import Draft
+from armillary.errors import StoreError, reason
 from armillary.schema import FORMAT, GROUPS
 
 if TYPE_CHECKING:
@@ -49,35 +47,22 @@ class Run:
         return summary(self)
 
 
+def draft(folder: Path, file: str, provenance: Mapping[str, Any]) -> Draft:
+    """One file of a run, to be written group by group."""
+    return Draft(folder / file, plain_attributes({**provenance, "armillary_format": FORMAT}))
+
+
 def write(folder: Path, file: str, groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> Path:
     """Write one file of a run at once: an older one stays whole until the new one is complete."""
-    attributes = plain_attributes({**provenance, "armillary_format": FORMAT})
-    path, temporary = folder / file, folder / f".{file}.{os.getpid()}.tmp"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        reserve(temporary, sum(dataset.nbytes for dataset in groups.values()))
-        write_netcdf(temporary, groups, attributes)
-        os.replace(temporary, path)
-    except (OSError, RuntimeError) as error:
-        raise StoreError(f"cannot write {path} ({reason(error)}): free some space or choose another --out") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
-    return path
+    with draft(folder, file, provenance) as begun:
+        begun.add(groups)
+        return begun.publish()
 
 
-def write_files(folder: Path, groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> None:
-    """Write every group into the file that the schema names for it; the states last: they say that a run is whole."""
-    files = sorted({GROUPS[name].file for name in groups}, key=lambda file: (file == STATES, file))
-    for file in files:
-        write(folder, file, {name: part for name, part in groups.items() if GROUPS[name].file == file}, provenance)
-
-
-def reserve(path: Path, size: int) -> None:
-    """Fail now if the file will not fit: HDF5 may take the whole process down when a disk fills up under it."""
-    with path.open("wb") as file:
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, size + size // 50 + 1_000_000)
+def by_file(groups: Mapping[str, xr.Dataset]) -> dict[str, dict[str, xr.Dataset]]:
+    """The groups of each file that the schema names for them."""
+    files = sorted({GROUPS[name].file for name in groups})
+    return {file: {name: part for name, part in groups.items() if GROUPS[name].file == file} for file in files}
 
 
 def tree_of(groups: Mapping[str, xr.Dataset], attributes: Mapping[str, Any]) -> xr.DataTree:
@@ -154,12 +139,6 @@ def check(path: Path, name: str, dataset: xr.Dataset) -> None:
             raise StoreError(
                 f"{path}: /{name}/{variable} has axes {dataset[variable].dims}, expected {row.axes}: survey again"
             )
-
-
-def reason(error: BaseException) -> str:
-    """The first line of an error, without the path that some libraries repeat."""
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return text.splitlines()[0][:200]
 
 
 def escaped(text: str) -> str:

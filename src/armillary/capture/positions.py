@@ -36,6 +36,12 @@ class Positions:
                 self.counts[group] = count
         return self
 
+    def absorbed(self, other: "Positions") -> "Positions":
+        """The sums of both, in place; a new tensor object says that something changed."""
+        both = {group: self.sums[group].add_(other.sums[group]).detach() for group in self.sums.keys() & other.sums}
+        sums = dict(sorted({**self.sums, **other.sums, **both}.items()))
+        return Positions(sums, added(self.counts, other.counts))
+
     def merge(self, other: "Positions") -> "Positions":
         """The sums of both."""
         return Positions(added(self.sums, other.sums), added(self.counts, other.counts))

@@ -82,7 +82,7 @@ class Stream:
     def absorbed(self, other: "Stream") -> "Stream":
         """Everything of both; what is large is added in place, and this record is given up."""
         return Stream(
-            positions=self.positions.merge(other.positions),
+            positions=self.positions.absorbed(other.positions),
             null=self.null.absorbed(other.null),
             contexts=self.contexts.merge(other.contexts),
             spread=self.spread.merge(other.spread),

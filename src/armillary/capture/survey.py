@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from armillary.capture.memory import Shape, estimate, refuse_if_too_large
 from armillary.capture.plan import PILOT_TOKENS, Plan, batch_size
 from armillary.capture.tables import captured_groups
 from armillary.corpora import Groups, Windows, corpus, groups, windows
-from armillary.errors import StoreError
+from armillary.errors import StoreError, reason
 from armillary.models.view import View
 from armillary.progress import progress as progress_bar
 from armillary.progress import say
@@ -62,7 +63,7 @@ def survey(
     if state.heads is not None:
         captured["head_groups"] = head_dataset(state.heads, plan.tokens.shape[1])
     del state
-    everything = finish(captured, drawn, plan, view.tokenizer)
+    groups = finished_groups(captured, drawn, plan, view.tokenizer)
     about = {
         **view.provenance,
         **{key: value for key, value in asdict(chosen).items() if value is not None},
@@ -76,8 +77,8 @@ def survey(
         **surroundings(),
     }
     if folder is None:
-        return Run(store.tree_of(everything, {**about, "armillary_format": store.FORMAT}))
-    store.write_files(folder, everything, about)
+        return Run(store.tree_of({**groups, **results.measured(groups)}, {**about, "armillary_format": store.FORMAT}))
+    measure_and_write(folder, groups, about)
     if checkpoint is not None:
         checkpoint.remove()
     return with_page(store.open(folder)) if report else store.open(folder)
@@ -91,7 +92,7 @@ def with_page(run: Run) -> Run:
         report(run)
     except NO_PAGE as error:
         say(
-            f"the report was not written ({store.reason(error)}); the results are whole in {run.folder}, and "
+            f"the report was not written ({reason(error)}); the results are whole in {run.folder}, and "
             f"armillary report {run.folder} tries again"
         )
     return run
@@ -173,7 +174,7 @@ def finished(folder: Path, fingerprint: str, resume: bool) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"cannot make the folder {folder} ({store.reason(error)}): choose another --out") from error
+        raise StoreError(f"cannot make the folder {folder} ({reason(error)}): choose another --out") from error
     if (folder / STATES).exists():
         if resume and store.open(folder).provenance.get("fingerprint") == fingerprint:
             Checkpoint(folder / "checkpoint", fingerprint).remove()
@@ -184,8 +185,10 @@ def finished(folder: Path, fingerprint: str, resume: bool) -> bool:
     return False
 
 
-def finish(captured: dict[str, xr.Dataset], drawn: Windows, plan: Plan, tokenizer: Any) -> dict[str, xr.Dataset]:
-    """The captured groups with texts and coordinates, and all that is measured from them."""
+def finished_groups(
+    captured: dict[str, xr.Dataset], drawn: Windows, plan: Plan, tokenizer: Any
+) -> dict[str, xr.Dataset]:
+    """The captured groups with the corpus, texts and coordinates: all that measures are made from."""
     captured["corpus"] = xr.Dataset(
         {
             "tokens": (("context", "position"), drawn.tokens.astype(np.int32)),
@@ -200,8 +203,23 @@ def finish(captured: dict[str, xr.Dataset], drawn: Windows, plan: Plan, tokenize
         axis = "outlier" if name == "outliers" else "sample"
         texts = [token_text(tokenizer, int(token)) for token in captured[name].token.values]
         captured[name] = captured[name].assign(text=(axis, np.array(texts, dtype=str)))
-    described = {name: results.described(name, dataset) for name, dataset in captured.items()}
-    return {**described, **results.measured(described)}
+    return {name: results.described(name, dataset) for name, dataset in captured.items()}
+
+
+def measure_and_write(folder: Path, groups: dict[str, xr.Dataset], about: dict[str, Any]) -> None:
+    """All that is measured from the groups, and the files of both. The states go to disk while the measures are made.
+
+    Their file appears last: it says that a run is whole.
+    """
+    with store.draft(folder, STATES, about) as states, ThreadPoolExecutor(1) as beside:
+        begun = beside.submit(states.add, store.by_file(groups)[STATES])
+        measured = results.measured(groups)
+        begun.result()
+        states.add(store.by_file(measured)[STATES])
+        for file, parts in store.by_file({**groups, **measured}).items():
+            if file != STATES:
+                store.write(folder, file, parts, about)
+        states.publish()
 
 
 def token_text(tokenizer: Any, token: int) -> str:

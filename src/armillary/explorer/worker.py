@@ -6,8 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from armillary.errors import ArmillaryError
-from armillary.store import reason
+from armillary.errors import ArmillaryError, reason
 
 Told = Callable[[str], None]
 Load = Callable[[Told], Any]

@@ -4,11 +4,11 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from armillary.errors import RequestError, StoreError
+from armillary.errors import RequestError, not_written
 from armillary.reporting.comparison import comparison_report
 from armillary.reporting.content import run_report
 from armillary.reporting.page import page
-from armillary.store import Run, reason
+from armillary.store import Run
 from armillary.store import open as open_run
 from armillary.threads import one_core_each
 
@@ -48,7 +48,7 @@ def write(path: Path, text: str) -> None:
     except OSError as error:
         with suppress(OSError):
             temporary.unlink()
-        raise StoreError(f"cannot write {path} ({reason(error)}): free some space or choose another --out") from error
+        raise not_written(path, error) from error
 
 
 __all__ = ["PAGE", "report"]

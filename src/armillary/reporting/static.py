@@ -4,9 +4,9 @@ import difflib
 from importlib.util import find_spec
 from pathlib import Path
 
-from armillary.errors import RequestError, StoreError
+from armillary.errors import RequestError, not_written, reason
 from armillary.figures import available
-from armillary.store import Run, reason
+from armillary.store import Run
 
 FORMATS = ("svg", "pdf", "png")
 WIDTH = 800
@@ -29,7 +29,7 @@ def figure(run: Run, name: str, out: str | Path | None = None, theme: str = "lig
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(picture)
     except OSError as error:
-        raise StoreError(f"cannot write {path} ({reason(error)}): free some space or choose another --out") from error
+        raise not_written(path, error) from error
     return path
 
 
