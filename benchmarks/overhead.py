@@ -2,7 +2,10 @@
 
     python benchmarks/overhead.py [minilm|smollm2] [--repeats 5] [--covariance attention] [--apart]
 
-Both sides share a process, and so the memory that either has asked for: the bare pass then finds it ready after a
+The bare pass is the usual loop over batches, every product on all cores. A survey runs two batches at a time, each on
+half of the cores, which is quicker; so the sides are also compared with a bare pass that does the same ("paired").
+
+All sides share a process, and so the memory that either has asked for: the bare pass then finds it ready after a
 survey. With --apart every side runs in a process of its own, as programs do that either survey a model or run it.
 """
 
@@ -16,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
@@ -23,17 +27,31 @@ import torch
 import armillary as arm
 from armillary.capture.checkpoint import Checkpoint
 from armillary.capture.engines import local
+from armillary.capture.running import shared_out
 from armillary.capture.survey import draw, finished_groups, measure_and_write, ordered, plan_of
 from armillary.capture.tables import captured_groups
 from armillary.settings import Settings
 
 SIZES = {"minilm": 256, "smollm2": 64}
+SIDES = ("bare", "paired", "survey")
 
 
 def bare(view, plan):
     with torch.inference_mode():
         for tokens in torch.from_numpy(plan.tokens).split(plan.batch):
             view.backbone(input_ids=tokens, use_cache=False)
+
+
+def paired(view, plan):
+    """The bare pass, two batches at a time."""
+
+    @torch.inference_mode()
+    def run(tokens):
+        view.backbone(input_ids=tokens, use_cache=False)
+
+    at_once, share = shared_out(view.device, known=True)
+    with ThreadPoolExecutor(at_once, initializer=torch.set_num_threads, initargs=(share,)) as crew:
+        list(crew.map(run, torch.from_numpy(plan.tokens).split(plan.batch)))
 
 
 def everything(view, drawn, plan, folder):
@@ -64,11 +82,11 @@ def once(side, view, drawn, plan):
     folder = Path(tempfile.mkdtemp())
     os.sync()
     start = time.perf_counter()
-    if side == "bare":
-        bare(view, plan)
-        steps = [time.perf_counter() - start]
-    else:
+    if side == "survey":
         steps = everything(view, drawn, plan, folder)
+    else:
+        {"bare": bare, "paired": paired}[side](view, plan)
+        steps = [time.perf_counter() - start]
     shutil.rmtree(folder)
     return steps
 
@@ -82,23 +100,24 @@ def in_a_process(side, name, covariance, threads):
 
 def measure(name, repeats, covariance, threads, *, apart):
     ready = None if apart else prepared(name, covariance)
-    passes, wholes = [], []
+    ratios = []
     for repeat in range(repeats):
         steps = {}
-        for side in ("bare", "survey")[:: 1 if repeat % 2 == 0 else -1]:
+        for side in SIDES[:: 1 if repeat % 2 == 0 else -1]:
             steps[side] = in_a_process(side, name, covariance, threads) if apart else once(side, *ready)
-        (alone,), taken = steps["bare"], steps["survey"]
-        passes.append(taken[0] / alone)
-        wholes.append(sum(taken) / alone)
+        (alone,), (pair,), taken = (steps[side] for side in SIDES)
+        ratios.append([time / base for base in (alone, pair) for time in (taken[0], sum(taken))])
         parts = zip(("pass", "tables", "measures and file"), taken, strict=True)
         print(
-            f"  {passes[-1]:.3f} pass  {wholes[-1]:.3f} all   bare {alone:.2f} s, "
+            f"  {ratios[-1][0]:.3f} pass  {ratios[-1][1]:.3f} all   bare {alone:.2f} s, paired {pair:.2f}; "
             + ", ".join(f"{what} {t:.2f}" for what, t in parts),
             flush=True,
         )
+    middle = [statistics.median(column) for column in zip(*ratios, strict=True)]
     print(
         f"{name} {SIZES[name]} windows, covariance {covariance}{', processes apart' if apart else ''}: "
-        f"pass {statistics.median(passes):.3f}, with everything {statistics.median(wholes):.3f} (medians of {repeats})"
+        f"pass {middle[0]:.3f}, with everything {middle[1]:.3f}; over a paired bare pass {middle[2]:.3f} and "
+        f"{middle[3]:.3f} (medians of {repeats})"
     )
 
 
@@ -109,7 +128,7 @@ if __name__ == "__main__":
     parser.add_argument("--covariance", default="residual")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--apart", action="store_true")
-    parser.add_argument("--side", choices=("bare", "survey"))
+    parser.add_argument("--side", choices=SIDES)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     for model in given.models:

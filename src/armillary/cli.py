@@ -114,7 +114,7 @@ def survey(
     per_document: Annotated[int | None, typer.Option(help="... so many windows each.")] = None,
     sites: Annotated[Sites, typer.Option(help="Residual stream alone, or the attentions' inputs too.")] = Sites.all,
     covariance: Annotated[Covariance, typer.Option(help="Where covariances are kept.")] = Covariance.residual,
-    batch: Annotated[int | None, typer.Option(help="Windows that run at once.")] = None,
+    batch: Annotated[int | None, typer.Option(help="Windows in a batch; two batches run at a time.")] = None,
     heads: Annotated[bool, typer.Option("--heads", help="Measure what attention heads do, too.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
     device: Annotated[str | None, typer.Option(help="Where the model runs: cpu, cuda, mps.")] = None,

@@ -98,12 +98,17 @@ def test_a_survey_gives_the_same_bits_every_time(view):
 
 
 def test_cores_are_shared_out():
-    assert shared_out(torch.device("cpu")) == (2, 1)
-    assert shared_out(torch.device("cuda")) == (2, 2)
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    assert shared_out(cpu, known=True) == (2, 1)
+    assert shared_out(gpu, known=True) == (2, 2)
     with cores(1):
-        assert shared_out(torch.device("cpu")) == (1, 1)
+        assert shared_out(cpu, known=True) == (1, 1)
     with cores(5):
-        assert shared_out(torch.device("cpu")) == (2, 2)
+        assert shared_out(cpu, known=True) == (2, 2)
+
+
+def test_a_model_of_unknown_family_runs_one_batch_at_a_time():
+    assert shared_out(torch.device("cpu"), known=False) == (1, 2)
 
 
 @pytest.mark.parametrize("contexts", [1, 2, 3, 7, 64, 65])

@@ -36,7 +36,7 @@ def captured(view: View, plan: Plan, batches: Iterable[range]) -> Generator[Capt
 
     Close it (`contextlib.closing`) when it is left early: hooks stay on the model until then.
     """
-    at_once, share = shared_out(view.device)
+    at_once, share = shared_out(view.device, known=view.family is not None)
     asked = reading_heads(view, skipped=plan.skipped, drop=plan.outliers == "drop") if plan.heads else nullcontext()
     with (
         reading(view, attention=plan.sites == "all") as read,
@@ -53,11 +53,18 @@ def captured(view: View, plan: Plan, batches: Iterable[range]) -> Generator[Capt
             yield inside.popleft().result()
 
 
-def shared_out(device: torch.device) -> tuple[int, int]:
-    """How many batches run at a time, and on how many cores each; beside a GPU the cores are free for the sums."""
+def shared_out(device: torch.device, *, known: bool) -> tuple[int, int]:
+    """How many batches run at a time, and on how many cores each; beside a GPU the cores are free for the sums.
+
+    A model of unknown family may keep something between calls that two at a time would mix up.
+    """
     threads = torch.get_num_threads()
-    at_once = AT_ONCE if device.type != "cpu" else min(AT_ONCE, threads)
-    return at_once, threads if device.type != "cpu" else threads // at_once
+    if not known:
+        return 1, threads
+    if device.type != "cpu":
+        return AT_ONCE, threads
+    at_once = min(AT_ONCE, threads)
+    return at_once, threads // at_once
 
 
 @contextmanager

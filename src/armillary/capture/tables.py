@@ -9,9 +9,11 @@ from jaxtyping import Float, Int
 
 from armillary.capture.moments import Scatter
 from armillary.capture.plan import Plan
+from armillary.capture.running import cores
 from armillary.capture.state import State, Stream
 from armillary.errors import RequestError
 from armillary.measures.decomposition import filled_cells
+from armillary.threads import side_by_side
 
 FOLDS = 8
 """Into how many parts the groups are dealt out, group g to fold g mod 8, where a mean at each position is kept."""
@@ -131,7 +133,7 @@ def fold_means(
 ) -> Float[np.ndarray, "site fold position d_model"]:
     """Each fold's mean at each position less the grand mean, float32. Consumes the sums, to not hold both at once."""
     first, folds = next(iter(sums.values())), min(FOLDS, len(sizes))
-    # Torch works on both cores here, and its pages are quicker to come by than numpy's huge ones.
+    # Pages of torch are quicker to come by than the huge ones of numpy.
     means = torch.empty(len(first), folds, *first.shape[1:], dtype=torch.float32)
     for fold in range(folds):
         own = [sums.pop(group) for group in range(fold, len(sizes), folds)]
@@ -210,10 +212,8 @@ def norm_variables(stream: Stream, axis: str) -> dict[str, tuple[tuple[str, ...]
     }
 
 
-def attention_dataset(state: State, plan: Plan, holes: Holes, residual: xr.Dataset) -> xr.Dataset:
-    """The inputs of the attentions; in a post-norm model they are the residual stream, state by state."""
-    if state.attention is not None:
-        return stream_dataset(state.attention, plan, holes, "block")
+def same_for_attention(residual: xr.Dataset, plan: Plan) -> xr.Dataset:
+    """The inputs of the attentions in a post-norm model: they are the residual stream, state by state."""
     same = residual.isel(layer=slice(0, -1)).rename(layer="block").drop_vars(["holes", "position_folds"])
     return same if plan.scatter == "attention" else same.drop_vars("covariance")
 
@@ -250,8 +250,16 @@ def sample_dataset(state: State) -> xr.Dataset:
 def captured_groups(state: State, plan: Plan, medians: torch.Tensor, *, attention: bool) -> dict[str, xr.Dataset]:
     """Everything that the pass gave, as the schema's groups. Consumes the state's sums."""
     holes = holes_of(state, plan)
-    residual = stream_dataset(state.residual, plan, holes, "layer").assign(holes=len(holes.contexts))
-    captured = {"residual": residual}
+    streams = {"layer": state.residual, "block": state.attention if attention else None}
+
+    def dataset(axis: str) -> xr.Dataset | None:
+        stream = streams[axis]
+        with cores(1):
+            return stream_dataset(stream, plan, holes, axis) if stream is not None else None
+
+    residual, apart = side_by_side(dataset, streams)
+    assert residual is not None
+    captured = {"residual": residual.assign(holes=len(holes.contexts))}
     if attention:
-        captured["attention"] = attention_dataset(state, plan, holes, residual)
+        captured["attention"] = same_for_attention(captured["residual"], plan) if apart is None else apart
     return {**captured, "outliers": outlier_dataset(state, medians), "sample": sample_dataset(state)}
