@@ -20,6 +20,7 @@ torch.set_num_threads(1)
 
 
 def survey(folder, **options):
+    torch.set_num_threads(2)  # two batches at a time; before the fork there must be no threads
     return arm.survey(VIEW, TEXT, out=folder, progress=False, report=False, batch=2, **options)
 
 

@@ -276,6 +276,35 @@ def test_a_full_disk_leaves_no_half_file(view, text, tmp_path):
     assert list((tmp_path / "run").iterdir()) == []
 
 
+def test_a_measure_that_fails_while_the_states_are_written_leaves_no_half_file(view, text, tmp_path, monkeypatch):
+    def fails(groups):
+        raise ZeroDivisionError("in a measure")
+
+    monkeypatch.setattr("armillary.results.measured", fails)
+    with pytest.raises(ZeroDivisionError, match="in a measure"):
+        arm.survey(view, text[:20], out=tmp_path / "run", progress=False)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_a_disk_that_fills_up_while_the_measures_are_made_says_so(view, text, tmp_path, monkeypatch):
+    from armillary.netcdf import Netcdf
+
+    real, steps = Netcdf.add, []
+
+    def full(self, groups):
+        real(self, groups)
+        steps.append(list(groups))
+        if len(steps) == 2:
+            raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Netcdf, "add", full)
+    with pytest.raises(StoreError, match=r"cannot write .*states.nc \(No space left on device\): free some space"):
+        arm.survey(view, text[:20], out=tmp_path / "run", progress=False)
+    assert "residual" in steps[0]
+    assert "position" in steps[1]
+    assert list((tmp_path / "run").iterdir()) == []
+
+
 def test_a_full_disk_at_a_checkpoint_says_so(view, text, tmp_path, monkeypatch):
     from armillary.capture.checkpoint import Checkpoint
 
