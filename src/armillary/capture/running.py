@@ -45,12 +45,15 @@ def captured(view: View, plan: Plan, batches: Iterable[range]) -> Generator[Capt
         ThreadPoolExecutor(at_once, "armillary-model", torch.set_num_threads, (share,)) as crew,
     ):
         inside: deque[Future[Captured]] = deque()
-        for rows in batches:
-            inside.append(crew.submit(captured_batch, view, plan, rows, read, heads))
-            if len(inside) > at_once:
+        try:
+            for rows in batches:
+                inside.append(crew.submit(captured_batch, view, plan, rows, read, heads))
+                if len(inside) > at_once:
+                    yield inside.popleft().result()
+            while inside:
                 yield inside.popleft().result()
-        while inside:
-            yield inside.popleft().result()
+        finally:
+            crew.shutdown(cancel_futures=True)
 
 
 def shared_out(device: torch.device, *, known: bool) -> tuple[int, int]:
