@@ -6,8 +6,9 @@ Multiplies the singular values of W_Q and W_K in all blocks of SmolLM2 by alpha,
 on. In block 0, whose input stays what it was, scores go with alpha squared; deeper blocks also get other inputs.
 """
 
-import armillary as arm
 from armillary.prompts import layers
+
+import armillary as arm
 
 TEXT = "The armillary sphere shows where the stars stand. The telescope shows"
 

@@ -19,8 +19,8 @@ from scipy.linalg import subspace_angles
 import armillary as arm
 from armillary.cli import main
 from armillary.comparison import compare, matching_layers
-from armillary.comparison_tables import angle_rows, as_json, difference_rows, printed
 from armillary.measures.jackknife import standard_error
+from armillary.printing.comparison import angle_rows, as_json, difference_rows, printed
 from armillary.store import Run, tree_of
 
 

@@ -93,7 +93,7 @@ def test_plotly_is_for_figures(path):
 @pytest.mark.parametrize("path", FILES, ids=shown)
 def test_nothing_right_of_the_border_reaches_for_capture_or_models(path):
     parts = path.relative_to(SRC).parts
-    right = ("measures", "store.py", "schema", "labels.py", "results.py", "printing.py", "figures", "reporting")
+    right = ("measures", "store.py", "schema", "labels.py", "results.py", "printing", "figures", "reporting")
     if parts[0] not in right:
         return
     for name, _ in imports(parsed(path)):

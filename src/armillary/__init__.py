@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from armillary.explorer import explore
     from armillary.models import View, load
     from armillary.models.interventions import randomised, scaled, without_head
-    from armillary.printing import table
+    from armillary.printing.layers import table
     from armillary.reporting import report
     from armillary.reporting.static import figure
     from armillary.results import measure
@@ -84,7 +84,7 @@ _HOME = {
     "without_head": "armillary.models.interventions",
     "Run": "armillary.store",
     "open": "armillary.store",
-    "table": "armillary.printing",
+    "table": "armillary.printing.layers",
     "measure": "armillary.results",
     "compare": "armillary.comparison",
     "explore": "armillary.explorer",

@@ -160,7 +160,7 @@ def survey(
         heads=heads,
     )
     if not quiet:
-        from armillary.printing import printed
+        from armillary.printing.layers import printed
         from armillary.reporting import PAGE
 
         console().print(printed(run))
@@ -193,7 +193,7 @@ def show(
     spread over layers. summary is their table 1, ranks tables 4 and 5, position table 6, low-frequency tables 2 and 3.
     A run offers those it has results for; several runs become several rows.
     """
-    from armillary import paper_tables, printing
+    from armillary.printing import layers, paper
     from armillary.store import open as open_run
 
     opened = [open_run(run) for run in runs]
@@ -201,11 +201,11 @@ def show(
         raise RequestError(f"the table decomposition shows one run, {len(opened)} were given: choose another --table")
     first = table == "decomposition"
     if json or csv:
-        frame = printing.table(opened[0]) if first else paper_tables.paper_table(opened, table)
+        frame = layers.table(opened[0]) if first else paper.paper_table(opened, table)
         typer.echo(frame.reset_index().to_json(orient="records", indent=1) if json else frame.to_csv(), nl=json)
         return
     out = console()
-    out.print(printing.printed(opened[0]) if first else paper_tables.printed(opened, table, out.width))
+    out.print(layers.printed(opened[0]) if first else paper.printed(opened, table, out.width))
 
 
 @app.command()
@@ -225,17 +225,17 @@ def compare(
     csv: Annotated[bool, typer.Option("--csv", help="Print results and differences as CSV, without angles.")] = False,
 ) -> None:
     """Print where two runs differ by more than their errors, and how their position bases lie to each other."""
-    from armillary import comparison_tables
     from armillary.comparison import compare as compare_runs
+    from armillary.printing import comparison
     from armillary.store import open as open_run
 
     found = compare_runs(open_run(one), open_run(other))
     if json:
-        typer.echo(comparison_tables.as_json(found))
+        typer.echo(comparison.as_json(found))
     elif csv:
-        typer.echo(comparison_tables.difference_rows(found).to_csv(index=False), nl=False)
+        typer.echo(comparison.difference_rows(found).to_csv(index=False), nl=False)
     else:
-        console().print(comparison_tables.printed(found))
+        console().print(comparison.printed(found))
 
 
 @app.command()
@@ -298,9 +298,9 @@ def heads(
     The first time, the model reads random tokens that come twice, and so does its random twin as a null; the report
     of the run is then written anew.
     """
-    from armillary import head_printing
     from armillary.capture.naming import heads as named
     from armillary.capture.survey import with_page
+    from armillary.printing import heads as heads_table
     from armillary.reporting import PAGE
     from armillary.store import open as open_run
 
@@ -308,9 +308,9 @@ def heads(
     opened = named(before, progress=not quiet, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
     if opened is not before and (run / PAGE).exists():
         with_page(opened)  # the page that the survey wrote does not know what was found now
-    frame = head_printing.head_table(opened, kind)
+    frame = heads_table.head_table(opened, kind)
     text = frame.reset_index().to_json(orient="records", indent=1) if json else str(frame.to_csv()) if csv else None
-    show_rows(text, head_printing.printed(opened, frame))
+    show_rows(text, heads_table.printed(opened, frame))
 
 
 @app.command()
@@ -331,9 +331,9 @@ def prompt(
     csv: Annotated[bool, typer.Option("--csv", help="Print rows as CSV.")] = False,
 ) -> None:
     """Send one text through a model: attention by layer, head, token and word, and how the model goes on."""
-    from armillary import prompts
     from armillary.capture import prompt as reader
     from armillary.models import load
+    from armillary.printing import prompt as prompt_table
 
     if (text is None) == (shots is None):
         raise RequestError("expected a text or --shots, came " + ("neither" if text is None else "both"))
@@ -344,22 +344,22 @@ def prompt(
         return
     maps = reader.prompt(view, text)
     chosen: dict[str, Any] = {"head": head, "mean": mean.value, "words": words}
-    table = prompts.layers(maps, **chosen) if layer is None else prompts.tokens(maps, layer, **chosen)
+    table = prompt_table.layers(maps, **chosen) if layer is None else prompt_table.tokens(maps, layer, **chosen)
     length = tokens if tokens is not None else 20 if view.model.can_generate() else 0
     goes_on = reader.continuation(view, text, length) if length else None
-    rows = prompts.as_json(maps, table, goes_on) if json else prompts.as_csv(table) if csv else None
-    show_rows(rows, prompts.printed(maps, table, goes_on))
+    rows = prompt_table.as_json(maps, table, goes_on) if json else prompt_table.as_csv(table) if csv else None
+    show_rows(rows, prompt_table.printed(maps, table, goes_on))
 
 
 def task(view: Any, shots: list[int], tokens: int | None, seed: int, *, json: bool, csv: bool) -> None:
     """The built-in task by examples: the answers, and where the examples' tokens look."""
-    from armillary import prompts
     from armillary.capture.fewshot import fewshot_answers
+    from armillary.printing import prompt as prompt_table
 
     found = fewshot_answers(view, shots, tokens=16 if tokens is None else tokens, seed=seed, progress=True)
-    frame = prompts.answers_frame(found)
-    rows = prompts.answers_json(found) if json else str(frame.to_csv(index=False)) if csv else None
-    show_rows(rows, prompts.answers(found))
+    frame = prompt_table.answers_frame(found)
+    rows = prompt_table.answers_json(found) if json else str(frame.to_csv(index=False)) if csv else None
+    show_rows(rows, prompt_table.answers(found))
 
 
 def shot_counts(text: str) -> list[int]:

@@ -12,7 +12,7 @@ from armillary.capture.head_tables import head_dataset
 from armillary.capture.reading_attention import reading_heads
 from armillary.capture.repeats import repeat_scores, repeated_windows
 from armillary.errors import RequestError, SourceError
-from armillary.head_printing import head_table
+from armillary.printing.heads import head_table
 from armillary.schema import GROUPS
 
 TOKENS, LENGTH, WIDE = 24, 48, 48

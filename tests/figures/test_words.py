@@ -229,8 +229,28 @@ def test_a_claim_needs_an_interval_that_excludes_the_null(results, changed, valu
 @given(st.floats(-1e7, 1e7), st.floats(1e-4, 1e5))
 def test_a_quoted_number_is_within_a_tenth_of_its_margin(value, margin):
     text, error = quoted(value, margin).replace("−", "-").split(" ± ")
+    if error.startswith("less than "):
+        bound = float(error.removeprefix("less than "))
+        assert margin < bound <= max(1e-3 * abs(value), 1)
+        assert abs(float(text) - value) <= 0.51 * bound
+        return
     assert abs(float(text) - value) <= max(0.06 * margin, 0.5 if margin >= 10 else 0)
     assert float(error) == pytest.approx(margin, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("value", "margin", "text"),
+    [
+        (1.0, 1e-6, "1.0000 ± less than 0.0001"),
+        (1.0, 2e-4, "1.00000 ± 0.00020"),
+        (-99.5, 3e-4, "−99.50 ± less than 0.01"),
+        (0.0, 1e-6, "0.000000 ± 0.000001"),
+        (5e5, 0.2, "500000 ± less than 1"),
+        (5e5, 2.0, "500000.0 ± 2.0"),
+    ],
+)
+def test_a_margin_far_below_its_number_is_called_small(value, margin, text):
+    assert quoted(value, margin) == text
 
 
 @pytest.mark.parametrize(

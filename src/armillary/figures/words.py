@@ -8,6 +8,9 @@ from jaxtyping import Bool, Float
 from armillary.figures.reading import Estimate
 
 Layers = Float[np.ndarray, " layer"]
+FINE = 1e-4
+"""A margin below this part of a number is called small, not quoted."""
+
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -66,13 +69,19 @@ def signed(text: str) -> str:
 
 
 def quoted(value: float, margin: float, unit: str = "") -> str:
-    """A number ± its 95 % margin, to two digits of the margin; shares are given in per cent with unit "%"."""
+    """A number ± its 95 % margin, to two digits of the margin; shares are given in per cent with unit "%".
+
+    A margin that is far smaller than the number is not worth its digits: that it is small is said.
+    """
     if unit == "%":
         value, margin = 100 * value, 100 * margin
     after = f" {unit}" if unit else ""
     if not np.isfinite(margin) or margin <= 0:
         return number(value) + after
     digits = int(np.clip(1 - np.floor(np.log10(margin)), 0, 6))
+    if margin < min(FINE * abs(value), 1):
+        digits = int(np.clip(-np.ceil(np.log10(FINE * abs(value))), 0, digits))
+        return signed(f"{value:.{digits}f}") + f" ± less than {10.0**-digits:.{digits}f}{after}"
     return signed(f"{value:.{digits}f}") + f" ± {margin:.{digits}f}{after}"
 
 

@@ -3,7 +3,7 @@
 from html import escape
 
 from armillary.figures import available
-from armillary.printing import table
+from armillary.printing.layers import table
 from armillary.reporting.content import reading, run_title
 from armillary.store import Run
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import armillary as arm
 from armillary import store
 from armillary.cli import app, main
-from armillary.paper_tables import TABLES, offered, paper_table, printed
+from armillary.printing.paper import TABLES, offered, paper_table, printed
 from armillary.store import Run, tree_of
 
 GPT2 = [15, 13, 14, 12, 13, 11, 10, 10, 10, 10, 9, 9, 12]

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from armillary.errors import RequestError
-from armillary.printing import number
+from armillary.printing.numbers import number
 from armillary.store import Run
 
 SPREAD = "standard deviation over layers, the divisor being their number: not a standard error"

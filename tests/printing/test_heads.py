@@ -15,7 +15,7 @@ from rich.console import Console
 
 import armillary as arm
 from armillary.errors import RequestError
-from armillary.head_printing import KINDS, head_table, printed
+from armillary.printing.heads import KINDS, head_table, printed
 
 
 @pytest.fixture(scope="module")

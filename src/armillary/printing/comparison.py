@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from armillary.comparison import BESIDE, DEPTHS, RUNS
-from armillary.printing import number, with_error
+from armillary.printing.numbers import number, with_error
 
 DIFFERENCE = ("difference", "difference_se", "difference_low", "difference_high", "differs")
 

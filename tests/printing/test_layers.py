@@ -11,7 +11,8 @@ import xarray as xr
 from rich.console import Console
 
 import armillary as arm
-from armillary.printing import caption, printed, table, with_error
+from armillary.printing.layers import caption, printed, table
+from armillary.printing.numbers import with_error
 from armillary.store import Run
 
 

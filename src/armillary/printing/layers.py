@@ -6,6 +6,7 @@ import xarray as xr
 from rich.table import Table
 from rich.text import Text
 
+from armillary.printing.numbers import with_error
 from armillary.store import Run
 
 
@@ -27,16 +28,6 @@ def table(run: Run) -> pd.DataFrame:
         {name: np.asarray(values.values) for name, values in columns.items()},
         index=pd.RangeIndex(variance.sizes["layer"], name="layer"),
     )
-
-
-def number(value: float, digits: int) -> str:
-    """A number; a dash where it is not determined."""
-    return "–" if np.isnan(value) else f"{value:.{digits}f}"
-
-
-def with_error(value: float, error: float, digits: int) -> str:
-    """A number and its standard error; a dash where it is not determined."""
-    return number(value, digits) + ("" if np.isnan(value) or np.isnan(error) else f" ±{error:.{digits}f}")
 
 
 def printed(run: Run) -> Table:

@@ -10,8 +10,8 @@ import xarray as xr
 from rich.console import Console
 from scipy.stats import entropy
 
-from armillary import prompts
 from armillary.errors import RequestError
+from armillary.printing import prompt as prompts
 
 TEXTS = ["the", " [red]arm", "illary", " \\x1b[31m"]
 

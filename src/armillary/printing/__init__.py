@@ -1,0 +1,1 @@
+"""Results as tables: rows of data, and the same as a terminal shows them."""
