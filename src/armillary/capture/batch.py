@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
+from numpy.typing import DTypeLike
 from torch import Tensor
 
 
@@ -30,7 +31,7 @@ class Batch:
     @cached_property
     def totals(self) -> Float[Tensor, "site context d_model"]:
         """The sum of every window over its kept tokens, in float64."""
-        total = torch.empty(len(self.states), len(self.contexts), self.states[0].shape[-1], dtype=torch.float64)
+        total = lasting(len(self.states), len(self.contexts), self.states[0].shape[-1])
         for into, states in zip(total, self.states, strict=True):
             torch.sum(states, 1, dtype=torch.float64, out=into)
         return total
@@ -57,11 +58,11 @@ def lengths(states: Float[Tensor, "context position d_model"]) -> Float[Tensor, 
     return torch.linalg.vector_norm(states, dim=-1, dtype=torch.float64)
 
 
-def lasting(*shape: int) -> Tensor:
-    """Zeros in float64 in a mapping of their own: what outlives a batch must not lie between what comes and goes."""
-    size = math.prod(shape)
-    memory = mmap.mmap(-1, max(8 * size, 1))
-    return torch.from_numpy(np.frombuffer(memory, np.float64, size).reshape(shape))
+def lasting(*shape: int, dtype: DTypeLike = np.float64) -> Tensor:
+    """Zeros in a mapping of their own: what outlives a batch must not lie between what comes and goes."""
+    count = math.prod(shape)
+    memory = mmap.mmap(-1, max(np.dtype(dtype).itemsize * count, 1))
+    return torch.from_numpy(np.frombuffer(memory, dtype, count).reshape(shape))
 
 
 def added(mine: dict[int, Tensor], other: dict[int, Tensor]) -> dict[int, Tensor]:

@@ -40,9 +40,11 @@ def local(view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None 
             state, rule = shard_state(islice(read, len(plan.batches(shard))), plan, rule, report)
             total = state if total is None else total.absorbed(state)
             del state
-            if checkpoint and number < len(plan.shards) and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+            if number == len(plan.shards):
+                break
+            give_back()
+            if checkpoint and time.monotonic() - saved >= CHECKPOINT_SECONDS:
                 checkpoint.save(number, total, rule)
-                give_back()
                 saved = time.monotonic()
     if checkpoint:
         checkpoint.let_go()

@@ -45,7 +45,7 @@ class Plan:
 
     @cached_property
     def shards(self) -> tuple[range, ...]:
-        """Consecutive windows, at most about `SHARD_TOKENS` tokens each: whole groups, or a piece of a large one.
+        """Consecutive windows, about `SHARD_TOKENS` tokens each: whole groups, or a piece of one twice as large.
 
         A group that two shards share is summed twice until they merge, so none is cut without need.
         """
@@ -55,7 +55,7 @@ class Plan:
             if shards and stop - shards[-1].start <= size:
                 shards[-1] = range(shards[-1].start, int(stop))
             else:
-                pieces = np.linspace(start, stop, -(-(stop - start) // size) + 1).round()
+                pieces = np.linspace(start, stop, max(1, (stop - start) // size) + 1).round()
                 shards += [range(int(a), int(b)) for a, b in pairwise(pieces)]
         return tuple(shards)
 

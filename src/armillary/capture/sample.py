@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
-import torch
+import numpy as np
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+
+from armillary.capture.batch import lasting
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,10 @@ class Sample:
             return cls((), ())
         rows, columns = (list(axis) for axis in zip(*places, strict=True))
         named = tuple((contexts[r], c + first_position, int(tokens[r, c]), bool(massive[r, c])) for r, c in places)
-        return cls(named, (torch.stack([site[rows, columns].float() for site in states]),))
+        kept = lasting(len(states), len(places), states[0].shape[-1], dtype=np.float32)
+        for into, site in zip(kept, states, strict=True):
+            into.copy_(site[rows, columns])
+        return cls(named, (kept,))
 
     def merge(self, other: "Sample") -> "Sample":
         """The tokens of both."""
