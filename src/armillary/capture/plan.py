@@ -47,12 +47,13 @@ class Plan:
     def shards(self) -> tuple[range, ...]:
         """Consecutive windows, about `SHARD_TOKENS` tokens each: whole groups, or a piece of one twice as large.
 
-        A group that two shards share is summed twice until they merge, so none is cut without need.
+        A group that two shards share is summed twice until they merge, so none is cut without need; and a shard may
+        be an eighth larger, for every further one brings matrices of its own.
         """
         size = max(1, SHARD_TOKENS // self.tokens.shape[1])
         shards: list[range] = []
         for start, stop in pairwise([0, *(np.flatnonzero(np.diff(self.groups)) + 1), len(self.groups)]):
-            if shards and stop - shards[-1].start <= size:
+            if shards and stop - shards[-1].start <= size + size // 8:
                 shards[-1] = range(shards[-1].start, int(stop))
             else:
                 pieces = np.linspace(start, stop, max(1, (stop - start) // size) + 1).round()
