@@ -6,9 +6,8 @@ Multiplies the singular values of W_Q and W_K in all blocks of SmolLM2 by alpha,
 on. In block 0, whose input stays what it was, scores go with alpha squared; deeper blocks also get other inputs.
 """
 
-from armillary.prompts import layers
-
 import armillary as arm
+from armillary.printing.prompt import layers
 
 TEXT = "The armillary sphere shows where the stars stand. The telescope shows"
 
