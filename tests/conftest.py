@@ -1,12 +1,40 @@
 """Shapes in signatures are checked while the tests run."""
 
+import importlib.util
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from jaxtyping import install_import_hook
 
 if os.environ.get("ARMILLARY_SHAPES", "1") == "1":
     install_import_hook("armillary", "beartype.beartype")
+
+
+@pytest.fixture(scope="session")
+def cli():
+    """The command line without the check of signatures: typer hands it a context of a class of its own."""
+    import armillary
+
+    spec = importlib.util.spec_from_file_location("armillary.cli", Path(armillary.__file__).with_name("cli.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def command(cli, monkeypatch, capfd):
+    """The whole command in this process: exit code, standard output, standard error."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["armillary", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capfd.readouterr()
+        return ended.value.code or 0, out, err
+
+    return run
 
 
 @pytest.fixture(scope="session")

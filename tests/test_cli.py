@@ -1,7 +1,6 @@
 """The command line on a tiny saved model: tables, files, config, and errors of one line."""
 
 import csv
-import importlib.util
 import json
 import os
 import re
@@ -18,17 +17,6 @@ from typer.testing import CliRunner
 
 import armillary as arm
 from armillary._version import __version__
-
-
-def loaded_plainly():
-    """The command line without the tests' check of signatures: typer hands it a context of a class of its own."""
-    spec = importlib.util.spec_from_file_location("armillary.cli", Path(arm.__file__).with_name("cli.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-cli = loaded_plainly()
 
 WORDS = [f"word{i}" for i in range(60)]
 SIZES = [100, 70, 45, 33, 90, 52]
@@ -70,7 +58,7 @@ def corpus(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def surveyed(model, corpus, tmp_path_factory):
+def surveyed(cli, model, corpus, tmp_path_factory):
     """A finished run."""
     out = tmp_path_factory.mktemp("runs") / "first"
     done = CliRunner().invoke(cli.app, ["survey", model, "--corpus", corpus, *SHORT, "--out", str(out)])
@@ -79,17 +67,9 @@ def surveyed(model, corpus, tmp_path_factory):
 
 
 @pytest.fixture
-def armillary(monkeypatch, capfd):
-    """The whole command in this process: exit code, standard output, standard error."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["armillary", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capfd.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
+def armillary(command):
+    """The command as a user types it."""
+    return command
 
 
 def refused(result):
@@ -243,7 +223,7 @@ def test_without_out_the_folder_is_named_after_model_and_corpus(model, corpus, t
         ("C:\\models\\x", "é", False, "C--models-x-é"),
     ],
 )
-def test_the_default_folder_has_only_letters_of_file_names(model, corpus, twin, folder):
+def test_the_default_folder_has_only_letters_of_file_names(cli, model, corpus, twin, folder):
     assert cli.default_folder(model, corpus, twin) == Path("runs") / folder
 
 
@@ -362,13 +342,13 @@ def test_windows_longer_than_the_model_takes_are_refused(model, corpus, tmp_path
     assert "expected at most 40 tokens, the model's maximum, came length=41" in line
 
 
-def test_debug_shows_the_traceback(monkeypatch, tmp_path):
+def test_debug_shows_the_traceback(cli, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["armillary", "show", str(tmp_path), "--debug"])
     with pytest.raises(arm.StoreError, match="holds no results"):
         cli.main()
 
 
-def test_an_interrupt_says_how_to_go_on(monkeypatch, capsys, tmp_path):
+def test_an_interrupt_says_how_to_go_on(cli, monkeypatch, capsys, tmp_path):
     def stop(*_, **__):
         raise KeyboardInterrupt
 

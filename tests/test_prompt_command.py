@@ -1,30 +1,14 @@
 """`armillary prompt` on a tiny saved model: tables, JSON, CSV, and errors of one line."""
 
-import importlib.util
 import json
-import sys
-from pathlib import Path
 
 import pytest
 import tokenizers
 import torch
 import transformers
 
-import armillary as arm
-
 HOSTILE = ["\x1b[31m", "[red]word2[/red]"]
 WORDS = [*HOSTILE, *(f"word{i}" for i in range(60))]
-
-
-def command_line():
-    """The command line without the tests' check of signatures: typer hands it a context of a class of its own."""
-    spec = importlib.util.spec_from_file_location("armillary.cli", Path(arm.__file__).with_name("cli.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-cli = command_line()
 
 
 def saved(folder, model):
@@ -54,18 +38,8 @@ def encoder(tmp_path_factory):
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["armillary", "prompt", *arguments])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as ended:
-            code = ended.code or 0
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
+def run(command):
+    return lambda *arguments: command("prompt", *arguments)
 
 
 def test_a_row_per_layer_and_the_continuation_are_printed(run, model):

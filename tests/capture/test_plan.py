@@ -39,3 +39,10 @@ def test_turns_and_sample_depend_on_the_seed_alone():
     assert one.sample == again.sample
     assert all(0 < position < 64 for _, position in one.sample)
     assert len(one.sample) == module.SAMPLE
+
+
+def test_a_plan_with_other_shards_is_another_plan(monkeypatch):
+    before = planned([40, 40]).fingerprint("m")
+    assert planned([40, 40]).fingerprint("m") == before
+    monkeypatch.setattr(module, "SHARD_TOKENS", 20 * 64)
+    assert planned([40, 40]).fingerprint("m") != before

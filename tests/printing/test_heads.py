@@ -1,10 +1,7 @@
 """The table of heads as data and as text, and the command that prints it."""
 
-import importlib.util
 import io
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -46,23 +43,6 @@ def folder(saved, tmp_path_factory):
 def run(folder):
     """The same run, its heads named."""
     return arm.heads(arm.open(folder), progress=False)
-
-
-@pytest.fixture
-def command(monkeypatch, capfd):
-    """The whole command in this process: exit code, standard output, standard error."""
-    spec = importlib.util.spec_from_file_location("armillary.cli", Path(arm.__file__).with_name("cli.py"))
-    cli = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(cli)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["armillary", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capfd.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
 
 
 def test_the_model_is_loaded_again_and_the_pass_is_said_before_it_starts(folder, command):

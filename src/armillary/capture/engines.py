@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from itertools import islice
+from itertools import chain, islice
 
 import torch
 from jaxtyping import Float
@@ -33,11 +33,11 @@ def local(view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None 
     done, total, rule = checkpoint.load() if checkpoint and checkpoint.exists() else (0, None, None)
     report(sum(len(shard) for shard in plan.shards[:done]))
     saved = time.monotonic()
+    shards = [plan.batches(shard) for shard in plan.shards[done:]]
     # The model goes on to the next shard's windows while the last ones of a shard are summed.
-    batches = [rows for shard in plan.shards[done:] for rows in plan.batches(shard)]
-    with closing(captured(view, plan, batches)) as read:
-        for number, shard in enumerate(plan.shards[done:], done + 1):
-            state, rule = shard_state(islice(read, len(plan.batches(shard))), plan, rule, report)
+    with closing(captured(view, plan, chain.from_iterable(shards))) as read:
+        for number, batches in enumerate(shards, done + 1):
+            state, rule = shard_state(islice(read, len(batches)), plan, rule, report)
             total = state if total is None else total.absorbed(state)
             del state
             if number == len(plan.shards):

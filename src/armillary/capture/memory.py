@@ -37,9 +37,9 @@ def estimate(plan: Plan, shape: Shape) -> int:
     # The states of the batches in the model, and of the one that is being summed.
     batch = 4 * sites * (AT_ONCE + 1) * plan.batch * length * width
     sample = 4 * SAMPLE * width * shape.layers
-    # A shard's matrices, null and a group that it shares stand beside the total's until they merge.
     # Each head's statistics, by group and for the windows of a batch; the map by bins is nearly all of them.
     heads = 8 * (BINS**2 + 3 * BINS) * shape.heads * (2 * groups + 2 * plan.batch)
+    # A shard's matrices, null and a group that it shares stand beside the total's until they merge.
     return sums + 2 * matrices + 3 * table * sites + rows + batch + sample + heads
 
 

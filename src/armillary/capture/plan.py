@@ -106,7 +106,7 @@ class Plan:
         for part in (self.tokens, self.groups):
             digest.update(np.ascontiguousarray(part, np.int64).tobytes())
         settings = (self.tokens.shape, self.seed, self.first, self.outliers, self.scatter, self.sites, self.batch)
-        digest.update(repr((*settings, SHARD_TOKENS, PILOT_TOKENS, SAMPLE)).encode())
+        digest.update(repr((*settings, self.shards, PILOT_TOKENS, SAMPLE)).encode())
         if self.heads:
             digest.update(b"heads")
         return digest.hexdigest()
