@@ -20,8 +20,9 @@ import psutil
 import torch
 
 import armillary as arm
-from armillary.capture.plan import Plan, batch_size
-from armillary.capture.reading_attention import reading_heads
+from armillary.attention.reading import reading_heads
+from armillary.surveys.plan import Plan, batch_size
+from armillary.surveys.sums.heads import Heads
 
 
 def plan_for(view, windows, length):
@@ -51,7 +52,7 @@ def statistics_of_heads(view, plan):
         for rows, tokens in batches(view, plan):
             read.ranked = tuple(row for row, context in enumerate(rows) if context in plan.ranked)
             view.backbone(input_ids=tokens, use_cache=False)
-            seen = read.take(view.n_blocks, tuple(plan.groups[rows.start : rows.stop].tolist()))
+            seen = Heads.of(read.take(view.n_blocks), tuple(plan.groups[rows.start : rows.stop].tolist()))
             total = seen if total is None else total.merge(seen)
     return total
 

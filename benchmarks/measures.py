@@ -18,8 +18,8 @@ from pathlib import Path
 import torch
 
 import armillary as arm
-from armillary import results
-from armillary.capture import survey
+from armillary.results import measuring as results
+from armillary.surveys import survey
 
 SIZES = {"minilm": 256, "smollm2": 64}
 

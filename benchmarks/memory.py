@@ -14,9 +14,9 @@ CHILD = """
 import json, sys, threading, time
 import psutil, torch
 import armillary as arm
-from armillary.capture.survey import draw, ordered, plan_of, shape_of
-from armillary.capture.memory import estimate
-from armillary.settings import Settings
+from armillary.surveys.survey import draw, ordered, plan_of, shape_of
+from armillary.surveys.memory import estimate
+from armillary.surveys.settings import Settings
 name, contexts, side, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
 torch.set_num_threads(2)
 view = arm.load(name)

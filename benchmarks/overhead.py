@@ -25,12 +25,12 @@ from pathlib import Path
 import torch
 
 import armillary as arm
-from armillary.capture.checkpoint import Checkpoint
-from armillary.capture.engines import local
-from armillary.capture.running import shared_out
-from armillary.capture.survey import draw, finished_groups, measure_and_write, ordered, plan_of
-from armillary.capture.tables import captured_groups
-from armillary.settings import Settings
+from armillary.surveys.checkpoint import Checkpoint
+from armillary.surveys.engines.local import local
+from armillary.surveys.running import shared_out
+from armillary.surveys.settings import Settings
+from armillary.surveys.survey import draw, finished_groups, measure_and_write, ordered, plan_of
+from armillary.surveys.tables import captured_groups
 
 SIZES = {"minilm": 256, "smollm2": 64}
 SIDES = ("bare", "paired", "survey")

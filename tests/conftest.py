@@ -5,11 +5,16 @@ import os
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
 from jaxtyping import install_import_hook
 
 if os.environ.get("ARMILLARY_SHAPES", "1") == "1":
     install_import_hook("armillary", "beartype.beartype")
+
+# How long an example takes says nothing on a machine that does other things too.
+hypothesis.settings.register_profile("armillary", deadline=None)
+hypothesis.settings.load_profile("armillary")
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +22,9 @@ def cli():
     """The command line without the check of signatures: typer hands it a context of a class of its own."""
     import armillary
 
-    spec = importlib.util.spec_from_file_location("armillary.cli", Path(armillary.__file__).with_name("cli.py"))
+    spec = importlib.util.spec_from_file_location(
+        "armillary.cli", Path(armillary.__file__).parent / "cli" / "__init__.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -35,6 +42,13 @@ def command(cli, monkeypatch, capfd):
         return ended.value.code or 0, out, err
 
     return run
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache of this test's own."""
+    monkeypatch.setenv("ARMILLARY_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,9 @@ import yaml
 
 import armillary
 from armillary.cli import app
-from armillary.labels import AXES
-from armillary.schema import GROUPS
-from armillary.schema_doc import markdown
+from armillary.results.labels import AXES
+from armillary.results.schema import GROUPS
+from armillary.results.schema_page import markdown
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -92,7 +92,7 @@ def test_the_page_of_the_schema_is_the_schema():
 
 def test_the_page_of_the_schema_is_what_its_module_prints():
     utf8 = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-m", "armillary.schema_doc"]
+    command = [sys.executable, "-m", "armillary.results.schema_page"]
     printed = subprocess.run(command, capture_output=True, check=True, env=utf8)
     assert printed.stdout.decode() == markdown()
 

@@ -18,22 +18,22 @@ from armillary.errors import (
 )
 
 if TYPE_CHECKING:
-    from armillary.capture.constituents import constituents
-    from armillary.capture.dissection import weight_dissection
-    from armillary.capture.naming import heads
-    from armillary.capture.prompt import continuation, prompt
-    from armillary.capture.qk_smoothness import qk_smoothness
-    from armillary.capture.survey import survey
-    from armillary.comparison import compare
     from armillary.corpora import corpus, windows
     from armillary.explorer import explore
     from armillary.models import View, load
     from armillary.models.interventions import randomised, scaled, without_head
     from armillary.printing.layers import table
+    from armillary.probes.constituents import constituents
+    from armillary.probes.dissection import weight_dissection
+    from armillary.probes.qk_smoothness import qk_smoothness
+    from armillary.prompts.prompt import continuation, prompt
     from armillary.reporting import report
     from armillary.reporting.static import figure
-    from armillary.results import measure
-    from armillary.store import Run, open
+    from armillary.results.comparing import compare
+    from armillary.results.store import Run, open
+    from armillary.runs.heads import heads
+    from armillary.runs.measure import measure
+    from armillary.runs.survey import survey
 
 __all__ = [
     "ArmillaryError",
@@ -72,21 +72,21 @@ _HOME = {
     "View": "armillary.models",
     "corpus": "armillary.corpora",
     "windows": "armillary.corpora",
-    "survey": "armillary.capture.survey",
-    "heads": "armillary.capture.naming",
-    "prompt": "armillary.capture.prompt",
-    "continuation": "armillary.capture.prompt",
-    "constituents": "armillary.capture.constituents",
-    "qk_smoothness": "armillary.capture.qk_smoothness",
-    "weight_dissection": "armillary.capture.dissection",
+    "survey": "armillary.runs.survey",
+    "heads": "armillary.runs.heads",
+    "prompt": "armillary.prompts.prompt",
+    "continuation": "armillary.prompts.prompt",
+    "constituents": "armillary.probes.constituents",
+    "qk_smoothness": "armillary.probes.qk_smoothness",
+    "weight_dissection": "armillary.probes.dissection",
     "scaled": "armillary.models.interventions",
     "randomised": "armillary.models.interventions",
     "without_head": "armillary.models.interventions",
-    "Run": "armillary.store",
-    "open": "armillary.store",
+    "Run": "armillary.results.store",
+    "open": "armillary.results.store",
     "table": "armillary.printing.layers",
-    "measure": "armillary.results",
-    "compare": "armillary.comparison",
+    "measure": "armillary.runs.measure",
+    "compare": "armillary.results.comparing",
     "explore": "armillary.explorer",
     "report": "armillary.reporting",
     "figure": "armillary.reporting.static",

@@ -1,5 +1,7 @@
-"""What can go wrong in words a user can act on: one line that says what was expected, what came, and what to do."""
+"""What can go wrong in words a user can act on: one line that says what was expected, what was got, and what to do."""
 
+import difflib
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -36,3 +38,18 @@ def reason(error: BaseException) -> str:
     """The first line of an error, without the path that some libraries repeat."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return text.splitlines()[0][:200]
+
+
+def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """What to do about a name that is not known: the near ones, else all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, 3, cutoff)
+    return f"did you mean {' or '.join(near)}?" if near else f"choose {', '.join(names) or 'none: there are none'}"
+
+
+def refuse_outside(
+    what: str, value: float, low: float, high: float, error: type[ArmillaryError] = RequestError
+) -> None:
+    """Refuse a number that does not lie from `low` to `high`; what is not a number does not either."""
+    if not low <= value <= high:
+        raise error(f"expected {what} from {low:g} to {high:g}, got {value}")

@@ -1,21 +1,16 @@
 """The explorer in a real browser: browse and ask, links, reloads, two tabs, a failing model, text that stays text."""
 
-import importlib.util
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 import uvicorn
 
+import tiny_run
 from armillary.errors import SourceError
 from armillary.explorer.app import application
 from armillary.explorer.serving import bound
-
-_spec = importlib.util.spec_from_file_location("tiny_run", Path(__file__).parents[1] / "explorer" / "tiny_run.py")
-tiny_run = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tiny_run)
 
 PROMPT = "The quick brown fox jumps over the lazy dog. Unbelievable!"
 LONG = 120_000

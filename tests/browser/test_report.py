@@ -1,7 +1,6 @@
 """The report in a real browser: opens from disk, asks for nothing, draws everything, and text from files stays text."""
 
 import csv
-import importlib.util
 import io
 from pathlib import Path
 
@@ -10,13 +9,10 @@ import pytest
 import xarray as xr
 
 import armillary as arm
+import made_up
 from armillary.figures import FIGURES, available
-from armillary.figures.reading import numbers
-from armillary.store import Run
-
-_spec = importlib.util.spec_from_file_location("made_up", Path(__file__).parents[1] / "figures" / "made_up.py")
-made_up = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(made_up)
+from armillary.results.reading import numbers
+from armillary.results.store import Run
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;<b>$x$"
 VIEWS = [("light", 1280), ("light", 390), ("dark", 1280), ("dark", 390)]

@@ -1,6 +1,5 @@
 """Figures as files, drawn by kaleido in a real browser; and what the tests do where there is no browser."""
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -10,12 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from armillary import store
+import made_up
 from armillary.figures import FIGURES
-
-_spec = importlib.util.spec_from_file_location("made_up", Path(__file__).parents[1] / "figures" / "made_up.py")
-made_up = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(made_up)
+from armillary.results import store
 
 COMMAND = "from armillary.cli import main; main()"
 BROWSERLESS = Path(__file__).with_name("test_report.py")

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from armillary.caches import wheel_member
 from armillary.corpora import corpus, windows
 from armillary.errors import RequestError, SourceError
+from armillary.system.caches import wheel_member
 
 TEXTS = st.lists(st.text(max_size=120), min_size=1, max_size=12)
 LENGTH = st.integers(2, 24)

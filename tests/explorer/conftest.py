@@ -2,18 +2,13 @@
 
 import asyncio
 import base64
-import importlib.util
-from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
 
+import tiny_run
 from armillary.explorer.app import application
-
-_spec = importlib.util.spec_from_file_location("tiny_run", Path(__file__).with_name("tiny_run.py"))
-tiny_run = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tiny_run)
 
 
 class Client:

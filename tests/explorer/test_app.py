@@ -10,7 +10,7 @@ import pytest
 
 from armillary.explorer.app import ALPHAS, LARGEST
 from armillary.figures import available
-from armillary.schema.heads import SCALARS
+from armillary.results.schema.heads import SCALARS
 
 
 def test_the_page_and_its_parts_come_from_this_server_alone(client):
@@ -169,7 +169,7 @@ def test_bodies_that_are_no_json_or_too_long_are_refused(client):
 
 def test_a_run_without_heads_can_be_browsed_and_says_what_is_missing(client_of, run):
     import armillary as arm
-    from armillary.store import tree_of
+    from armillary.results.store import tree_of
 
     groups = {name: node.to_dataset() for name, node in run.results.children.items() if "head" not in name}
     page = client_of(arm.Run(tree_of(groups, run.provenance)))
@@ -183,7 +183,7 @@ def test_a_run_without_heads_can_be_browsed_and_says_what_is_missing(client_of, 
 def test_browsing_needs_no_torch(run):
     code = """
 import asyncio, sys, httpx
-from armillary.store import open
+from armillary.results.store import open
 from armillary.explorer.app import application
 async def main():
     transport = httpx.ASGITransport(app=application(open(sys.argv[1])))

@@ -1,13 +1,8 @@
 """Made-up runs for the figures."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-_spec = importlib.util.spec_from_file_location("made_up", Path(__file__).with_name("made_up.py"))
-made_up = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(made_up)
+import made_up
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from scipy import stats
 from armillary.errors import RequestError
 from armillary.figures import compare_figure
 from armillary.figures.comparison import NAMES, compare_finding
-from armillary.figures.reading import has
-from armillary.schema import GROUPS
+from armillary.results.reading import has
+from armillary.results.schema import GROUPS
 
 SHARE = "position/share_corrected"
 

@@ -11,11 +11,11 @@ from scipy import stats
 from scipy.fft import dctn
 
 from armillary.figures import FIGURES, available, compare_figure, plot
-from armillary.figures.curves import band_outline
-from armillary.figures.fields import MATRICES
-from armillary.figures.planes import plane
-from armillary.figures.reading import chosen, estimate, thinned
-from armillary.figures.style import NULL, PALETTE, THEMES, TITLE_LETTERS, literal, template, ticks_between
+from armillary.figures.kit.curves import band_outline
+from armillary.figures.kit.fields import MATRICES
+from armillary.figures.kit.style import NULL, PALETTE, THEMES, TITLE_LETTERS, literal, template, ticks_between
+from armillary.figures.position.planes import plane
+from armillary.results.reading import chosen, estimate, thinned
 
 HOSTILE = [
     "<b>bold</b>",

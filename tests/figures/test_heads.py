@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from armillary.figures import FIGURES
-from armillary.figures.each_head import draws, labels, per_head
-from armillary.figures.head_maps import most_unlike
-from armillary.figures.head_names import beyond_doubt
-from armillary.figures.heads import span_names
-from armillary.figures.style import NULL
+from armillary.figures.heads.maps import most_unlike
+from armillary.figures.heads.names import beyond_doubt
+from armillary.figures.heads.text import span_names
+from armillary.figures.kit.each_head import labels, per_head
+from armillary.figures.kit.style import NULL
 
 MEASURED = ("heads", "mixing", "constituents", "dissection", "qk_smoothness", "six_panels")
 
@@ -143,9 +143,9 @@ def test_six_panels_share_one_scale_and_leave_out_what_a_softmax_does_not_see(re
     assert np.array_equal(np.isnan(scores[4].z), np.triu(np.ones((24, 24), dtype=bool), 1))
     assert np.nanmean(scores[4].z[1:, 1:], 1) == pytest.approx(np.zeros(23), abs=1e-6)
     assert FIGURES["head-six-panels"].draw(results).data[5].colorscale != scores[0].colorscale
-    wild = results["six_panels"].rest_rest.values.copy()
+    wild = results["six_panels"].residual_residual.values.copy()
     wild[:, 0] = 1e6
-    again = FIGURES["head-six-panels"].draw(changed(results, six_panels__rest_rest=wild)).data[3]
+    again = FIGURES["head-six-panels"].draw(changed(results, six_panels__residual_residual=wild)).data[3]
     assert again.zmax == scores[3].zmax
     assert np.array_equal(again.z[1:, 1:], scores[3].z[1:, 1:], equal_nan=True)
 

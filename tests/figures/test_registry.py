@@ -9,9 +9,9 @@ import pytest
 import armillary.figures
 from armillary.errors import RequestError
 from armillary.figures import FIGURES, SECTIONS, Figure, available, plot
-from armillary.figures.reading import has
-from armillary.schema import GROUPS
-from armillary.store import Run
+from armillary.results.reading import has
+from armillary.results.schema import GROUPS
+from armillary.results.store import Run
 
 PLACES = [(figure.name, path) for figure in FIGURES.values() for path in figure.needs]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from armillary.measures.anisotropy import anisotropy, anisotropy_share, outlier_dimensions
-from armillary.measures.jackknife import jackknifed
+from armillary.measures.errors.jackknife import jackknifed
 
 
 def mean_cosine(states):

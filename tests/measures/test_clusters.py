@@ -7,7 +7,7 @@ import pytest
 
 from armillary.measures import clusters
 from armillary.measures.clusters import purity, silhouette
-from armillary.measures.jackknife import jackknifed
+from armillary.measures.errors.jackknife import jackknifed
 from armillary.measures.similarity import cosine_table
 
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from armillary.labels import labelled
 from armillary.measures.decomposition import decomposition
+from armillary.measures.errors.jackknife import half_width
 from armillary.measures.incoherence import incoherence
-from armillary.measures.jackknife import half_width
 from armillary.measures.similarity import cosine_table, similarity
-from armillary.results import inputs
-from armillary.schema import GROUPS
+from armillary.results.labels import labelled
+from armillary.results.measuring import inputs
+from armillary.results.schema import GROUPS
 
 IOTA, ALPHA = (
     0.3,

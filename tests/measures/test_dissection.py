@@ -21,7 +21,7 @@ def test_the_three_energies_add_up_and_are_those_of_the_whole_matrix(seed, rank)
     W = W_Q @ W_K.T
     off = W - np.diag(np.diag(W))
     turned = frame.T @ off @ frame
-    assert found.energy_position + found.energy_diagonal + found.energy_rest == pytest.approx(1)
+    assert found.energy_position + found.energy_diagonal + found.energy_residual == pytest.approx(1)
     assert found.energy_position == pytest.approx(np.sum(turned[:rank, :rank] ** 2) / np.sum(W**2))
     assert found.energy_diagonal == pytest.approx(np.sum(np.diag(W) ** 2) / np.sum(W**2))
     large = np.abs(turned) > found.threshold

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from armillary.measures.groups import group_mean
+from armillary.measures.errors.groups import group_mean
 from armillary.measures.heads import distance_profile, head_means, map_ranks, mixing
 from armillary.measures.taxonomy import GENERAL, SPECIAL, Score, names, over_repeats, taxonomy
 

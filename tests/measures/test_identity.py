@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import f_oneway
 
+from armillary.measures.errors.jackknife import half_width, jackknifed
 from armillary.measures.identity import token_share
-from armillary.measures.jackknife import half_width, jackknifed
 
 
 def of(residuals, token, own_group=None, **options):

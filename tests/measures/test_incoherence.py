@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import ortho_group
 
+from armillary.measures.errors.jackknife import jackknifed
 from armillary.measures.incoherence import (
     incoherence,
     incoherence_null,
@@ -12,7 +13,6 @@ from armillary.measures.incoherence import (
     null_covariance,
     null_rotation,
 )
-from armillary.measures.jackknife import jackknifed
 
 
 def by_loops(position, context):

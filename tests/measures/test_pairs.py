@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from armillary.measures.jackknife import half_width, standard_error
+from armillary.measures.errors.jackknife import half_width, standard_error
 from armillary.measures.pairs import pair_mean, pair_means_without, pair_standard_error
 
 SIZES = np.array([2.0, 3, 1, 4, 2, 2, 5, 3, 1, 4, 2, 3, 2, 4, 1, 3])

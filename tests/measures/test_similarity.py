@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from armillary.measures.jackknife import jackknifed
+from armillary.measures.errors.jackknife import jackknifed
 from armillary.measures.similarity import block_gram, cosine_table, similarity, similarity_null
 
 

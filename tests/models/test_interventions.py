@@ -8,7 +8,7 @@ import torch
 import armillary as arm
 from armillary.errors import RequestError
 from armillary.models.attention import attention_calls, products, scores
-from armillary.models.twins import twin_of_model
+from armillary.models.sources.twins import twin_of_model
 
 IDS = torch.arange(3, 14)[None]
 NORMED = {"qwen3", "gemma3_text", "gemma3", "phi-normed", "olmo2"}

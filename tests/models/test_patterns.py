@@ -6,8 +6,8 @@ import pytest
 import torch
 import transformers
 
-from armillary.capture.patterns import rows
-from armillary.capture.reading_attention import reading_heads
+from armillary.attention.patterns import rows
+from armillary.attention.reading import reading_heads
 from armillary.errors import RequestError
 from armillary.models import FAMILIES, load
 from armillary.models.attention import attention_calls, probabilities
@@ -113,9 +113,9 @@ def test_measuring_heads_changes_nothing_the_model_gives(tiny, name):
         hooked = hooks(view)
         with reading_heads(view, skipped=1, drop=True) as read:
             during = view.backbone(input_ids=ids, attention_mask=real.long(), use_cache=False).last_hidden_state
-            found = read.take(view.n_blocks, (0, 1))
+            found = read.take(view.n_blocks)
     assert torch.equal(during[real], untouched[real])
-    assert found.scalars[0].shape[:2] == (view.n_blocks, view.n_heads)
+    assert found.scalars.shape[1:3] == (view.n_blocks, view.n_heads)
     assert view.config._attn_implementation == before
     assert hooks(view) == hooked
     with pytest.raises(ZeroDivisionError), reading_heads(view, skipped=1, drop=True):

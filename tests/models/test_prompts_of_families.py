@@ -6,8 +6,8 @@ import torch
 import xarray as xr
 
 import armillary as arm
-from armillary import store
 from armillary.models.attention import attention_calls, products
+from armillary.results import store
 
 NORMED = {"qwen3", "gemma3_text", "gemma3", "phi-normed", "olmo2"}
 IDS = np.random.default_rng(0).integers(3, 60, 11)

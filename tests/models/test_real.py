@@ -9,7 +9,7 @@ from armillary.errors import SourceError
 from armillary.models import NAMED, load
 from armillary.models.attention import attention_output
 from armillary.models.contract import check_contract, run
-from armillary.models.sources import resolve
+from armillary.models.sources.loading import resolve
 
 pytestmark = pytest.mark.real
 TEXTS = ["The armillary sphere shows where the stars stand.", "A short one.", "Words move inside a transformer, too."]

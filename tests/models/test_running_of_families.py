@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from armillary.capture.hooks import reading
-from armillary.capture.plan import Plan
-from armillary.capture.reading_attention import reading_heads
-from armillary.capture.running import captured, captured_batch, cores
+from armillary.attention.reading import reading_heads
 from armillary.models import load
+from armillary.models.states import reading
+from armillary.surveys.plan import Plan
+from armillary.surveys.running import captured, captured_batch, cores
 
 BATCHES = [range(i, i + 2) for i in range(0, 24, 2)]
 

@@ -13,7 +13,7 @@ from rich.console import Console
 import armillary as arm
 from armillary.printing.layers import caption, printed, table
 from armillary.printing.numbers import with_error
-from armillary.store import Run
+from armillary.results.store import Run
 
 
 @pytest.fixture(scope="module")

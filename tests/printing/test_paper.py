@@ -12,10 +12,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import armillary as arm
-from armillary import store
 from armillary.cli import app, main
 from armillary.printing.paper import TABLES, offered, paper_table, printed
-from armillary.store import Run, tree_of
+from armillary.results import store
+from armillary.results.store import Run, tree_of
 
 GPT2 = [15, 13, 14, 12, 13, 11, 10, 10, 10, 10, 9, 9, 12]
 BERT = [15, 16, 18, 16, 12, 11, 9, 9, 11, 11, 11, 12, 12]

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from armillary.caches import wheel_member
 from armillary.corpora.texts import Document, Skipped, document, file_documents, folder_documents, text_of
 from armillary.errors import SourceError
+from armillary.system.caches import wheel_member
 
 _WHEEL = re.compile(r"wheel:(?P<package>[^=/]+)==(?P<version>[^/]+)/(?P<member>.+)")
 _HUB = re.compile(r"(?P<id>[\w-][\w.-]*(/[\w-][\w.-]*)?)(:(?P<config>[^:/]+))??(:(?P<split>[^:/]+))?")

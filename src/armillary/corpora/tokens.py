@@ -10,6 +10,7 @@ from jaxtyping import Int, UInt32
 
 from armillary.corpora.texts import Document, Skipped
 from armillary.errors import RequestError, SourceError
+from armillary.system.texts import escaped
 
 Bos = Literal["auto", "always", "never"]
 
@@ -148,3 +149,8 @@ def _batches(items: Iterable[Document | Skipped]) -> Iterator[list[Document | Sk
             batch, characters = [], 0
     if batch:
         yield batch
+
+
+def token_text(tokenizer: Any, token: int) -> str:
+    """A token as text, or its id where there is no tokenizer."""
+    return escaped(tokenizer.decode([token])) if tokenizer is not None else f"#{token}"

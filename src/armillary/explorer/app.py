@@ -26,8 +26,8 @@ from armillary.errors import ArmillaryError, RequestError
 from armillary.explorer import browsing
 from armillary.explorer.browsing import Unknown
 from armillary.explorer.worker import Cancelled, Load, Told, Worker, told
-from armillary.figures.style import THEMES, template
-from armillary.store import Run
+from armillary.figures.kit.style import THEMES, template
+from armillary.results.store import Run
 
 WEB = Path(__file__).parent / "web"
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"

@@ -10,9 +10,6 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Bool, Float
 
-from armillary.capture import constituents as dissecting
-from armillary.capture import prompt as reading
-from armillary.capture.naming import refuse_another, reloaded
 from armillary.corpora.tokens import encoded
 from armillary.errors import RequestError
 from armillary.explorer import pictures
@@ -22,9 +19,15 @@ from armillary.explorer.worker import Job, Told
 from armillary.measures.constituents import less_key_mean
 from armillary.measures.maps import row_entropy, strongest_pairs
 from armillary.measures.words import word_attention
+from armillary.models.hooks import hooked
 from armillary.models.interventions import scaled
 from armillary.models.view import View
-from armillary.store import Run, escaped
+from armillary.probes import constituents as dissecting
+from armillary.probes.naming import refuse_another, reloaded
+from armillary.prompts import prompt as reading
+from armillary.results.schema.naming import PARTS
+from armillary.results.store import Run
+from armillary.system.texts import escaped
 
 KEPT = 500_000_000
 """So many bytes of maps stay in memory, the last asked for: other layers and heads of them need no pass."""
@@ -215,12 +218,8 @@ def _quietly_scaled(view: View, alpha: float, block: int | None) -> Iterator[Any
 @contextmanager
 def _interruptible(view: View, job: Job) -> Iterator[None]:
     """Between any two blocks the model looks whether anybody still waits for the answer."""
-    handles = [block.register_forward_pre_hook(lambda *_: job.check()) for block in dict.fromkeys(view.blocks)]
-    try:
+    with hooked(before=((view.blocks, lambda *_: job.check()),)):
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _maps(both: list[xr.Dataset], block: int, head: int, *, words: bool) -> dict[str, Any]:
@@ -247,7 +246,7 @@ def _entropy(maps: xr.Dataset, block: int, head: int) -> float:
 
 def _six(found: xr.DataArray) -> dict[str, Pattern]:
     """Four parts of position and rest, the five that the mean enters, and their sum, the logits."""
-    names = [(query, key) for query in ("position", "rest") for key in ("position", "rest")]
+    names = [(query, key) for query in PARTS[1:] for key in PARTS[1:]]
     maps = {f"{query} → {key}": found.sel(part_query=query, part_key=key).values for query, key in names}
     total = found.sum(("part_query", "part_key")).values
     return maps | {"with the mean": total - sum(maps.values()), "sum: the logits": total}

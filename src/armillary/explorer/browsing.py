@@ -9,25 +9,15 @@ import xarray as xr
 from armillary.errors import RequestError
 from armillary.explorer import pictures
 from armillary.figures import ERRORS, FIGURES, available
-from armillary.figures.planes import first_positions
-from armillary.figures.reading import array, has, numbers
-from armillary.schema import GROUPS
-from armillary.schema.heads import SCALARS, SCORES
-from armillary.store import Run
+from armillary.figures.position.planes import first_positions
+from armillary.results.reading import array, has, numbers, row_of
+from armillary.results.schema import GROUPS
+from armillary.results.schema.heads import SCALARS
+from armillary.results.schema.naming import SCORES
+from armillary.results.store import Run
 
 LONGEST = 512
 """Prompts are never longer than this: the page holds maps of all pairs of tokens."""
-
-
-LABELS = {
-    "entropy_relative": "relative entropy",
-    "mass_first": "on the first token",
-    "mass_self": "on the token itself",
-    "mass_previous": "on the token before",
-    "rank_effective": "effective rank",
-    "rank_stable": "stable rank",
-}
-"""What the page calls a measure of heads where its own name is no plain word."""
 
 
 class Unknown(RequestError):  # noqa: N818  (it reads as a word)
@@ -94,13 +84,9 @@ def layer(run: Run, number: int, name: str) -> dict[str, Any]:
 
 def measures(results: xr.DataTree) -> list[dict[str, str]]:
     """The numbers by which heads can be coloured: those of /heads, and the scores of /taxonomy where it is there."""
-    offered = [("heads", name, unit, text) for name, (unit, text) in SCALARS.items()]
-    offered += [("taxonomy", name, "1", text) for name, text in SCORES.items()]
-    return [
-        {"name": f"{group}/{name}", "label": LABELS.get(name, name.replace("_", " ")), "unit": unit, "text": text}
-        for group, name, unit, text in offered
-        if has(results, f"{group}/{name}")
-    ]
+    offered = [f"heads/{name}" for name in SCALARS] + [f"taxonomy/{name}" for name in SCORES]
+    rows = {path: row_of(path) for path in offered if has(results, path)}
+    return [{"name": path, "label": row.label, "unit": row.unit, "text": row.text} for path, row in rows.items()]
 
 
 def measure(run: Run, path: str) -> dict[str, Any]:

@@ -7,13 +7,13 @@ import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Float
 
-from armillary.figures.fields import BAR, ROOTED, field, heatmap, ruler
-from armillary.figures.heads import span_names
-from armillary.figures.planes import BLUES, POSITIONS, draw_plane, first_positions, plane
-from armillary.figures.reading import has, numbers, thinned
-from armillary.figures.style import NULL, PALETTE, axes, literal, panels
+from armillary.figures.heads.text import span_names
+from armillary.figures.kit.fields import BAR, ROOTED, field, heatmap, ruler
+from armillary.figures.kit.style import NULL, PALETTE, axes, literal, panels
+from armillary.figures.position.planes import BLUES, POSITIONS, draw_plane, first_positions, plane
 from armillary.measures.position import singular_values
 from armillary.measures.similarity import unit_vectors
+from armillary.results.reading import has, numbers, thinned
 
 LABELS = 24
 """At most so many tokens are named along an axis."""

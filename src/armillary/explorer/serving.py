@@ -10,9 +10,9 @@ import uvicorn
 
 from armillary.errors import RequestError
 from armillary.explorer.app import application
-from armillary.progress import say
-from armillary.store import Run
-from armillary.store import open as open_run
+from armillary.results.store import Run
+from armillary.results.store import open as open_run
+from armillary.system.progress import say
 
 HOST = "127.0.0.1"
 

@@ -6,10 +6,10 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Bool, Float, Int
 
-from armillary.figures.planes import first_positions
-from armillary.figures.reading import has, numbers
+from armillary.figures.position.planes import first_positions
 from armillary.measures.decomposition import layer_split
-from armillary.settings import MASSIVE_TIMES
+from armillary.measures.massive import massive, norm_ratios
+from armillary.results.reading import has, massive_times, numbers
 
 
 class Split(NamedTuple):
@@ -19,13 +19,13 @@ class Split(NamedTuple):
     counted: Int[np.ndarray, "token"]
 
 
-def counted_tokens(
-    results: xr.DataTree, norms: Float[np.ndarray, "layer position"], massive: float = MASSIVE_TIMES
-) -> Bool[np.ndarray, "position"]:
-    """The tokens of a prompt that the run's own rules would count: a known position, and no massive norm."""
-    kept = np.isin(np.arange(norms.shape[1]), first_positions(results))
-    if has(results, "outliers/median_norm"):
-        kept &= ~(norms > massive * numbers(results, "outliers/median_norm")[:, None]).any(0)
+def counted_tokens(results: xr.DataTree, norms: Float[np.ndarray, "layer position"]) -> Bool[np.ndarray, "position"]:
+    """The tokens of a prompt that the run's own rules would count: a known position, and no massive norm it drops."""
+    positions = first_positions(results)
+    kept = np.isin(np.arange(norms.shape[1]), positions)
+    if has(results, "outliers/median_norm") and results.attrs.get("outliers") != "keep":
+        ratios = norm_ratios(norms, numbers(results, "outliers/median_norm"), first_kept=0 in positions)
+        kept &= ~massive(ratios, massive_times(results))
     return kept
 
 

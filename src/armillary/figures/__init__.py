@@ -7,23 +7,21 @@ from armillary.errors import RequestError
 from armillary.figures import (
     context,
     depth,
-    grams,
-    head_maps,
-    head_names,
-    head_position,
-    heads,
-    mixing,
-    outliers,
-    planes,
-    position,
-    six_panels,
-    smoothness,
-    states,
 )
 from armillary.figures.comparison import compare_figure
-from armillary.figures.kinds import SECTIONS, Figure
-from armillary.figures.reading import has
-from armillary.figures.style import THEMES, titled
+from armillary.figures.heads import maps as head_maps
+from armillary.figures.heads import mixing
+from armillary.figures.heads import names as head_names
+from armillary.figures.heads import panels as six_panels
+from armillary.figures.heads import position as head_position
+from armillary.figures.heads import text as heads
+from armillary.figures.kit.figure import SECTIONS, Figure
+from armillary.figures.kit.style import THEMES, titled
+from armillary.figures.position import grams, planes, smoothness
+from armillary.figures.position import strength as position
+from armillary.figures.states import outliers
+from armillary.figures.states import shares as states
+from armillary.results.reading import has
 
 ERRORS = "Bands: 95 % in each layer by itself. ± in a title: 95 % for all layers at once."
 """How errors are to be read, in the figures and in their titles; for whoever shows them."""

@@ -7,10 +7,10 @@ import plotly.graph_objects as go
 import xarray as xr
 
 from armillary.errors import RequestError
-from armillary.figures.curves import draw_estimate, layer_axis
-from armillary.figures.reading import Estimate, array, estimate, has
-from armillary.figures.style import PALETTE, axes, literal, panels, titled
-from armillary.figures.words import counted, number, quoted
+from armillary.figures.kit.curves import draw_estimate, layer_axis
+from armillary.figures.kit.style import PALETTE, axes, literal, panels, titled
+from armillary.figures.kit.words import counted, number, quoted
+from armillary.results.reading import Estimate, array, estimate, has
 
 AXES = ("layer", "block")
 

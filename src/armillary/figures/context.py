@@ -4,11 +4,11 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
 
-from armillary.figures.curves import draw_estimate, draw_line, draw_null, labelled_curve, layer_axis
-from armillary.figures.kinds import Figure
-from armillary.figures.reading import Estimate, estimate, has, numbers
-from armillary.figures.style import PALETTE, axes, panels
-from armillary.figures.words import at, contrast, counted, largest, number, span
+from armillary.figures.kit.curves import draw_estimate, draw_line, draw_null, labelled_curve, layer_axis
+from armillary.figures.kit.figure import Figure
+from armillary.figures.kit.style import PALETTE, axes, panels
+from armillary.figures.kit.words import at, contrast, counted, largest, number, span
+from armillary.results.reading import Estimate, estimate, has, numbers
 
 INCOHERENCE = {"mean": "mean |cosine|", "max": "largest |cosine|"}
 NULLS = {"rotation": "null: random rotation", "covariance": "null: same covariance"}

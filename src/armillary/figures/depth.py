@@ -6,12 +6,12 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
 
-from armillary.figures.curves import draw_estimate, draw_line, draw_null, labelled_curve, layer_axis
-from armillary.figures.fields import field, heatmap
-from armillary.figures.kinds import Figure
-from armillary.figures.reading import estimate, has, numbers, optional
-from armillary.figures.style import PALETTE, axes, panels
-from armillary.figures.words import Phrases, at, effect, largest, number, quoted, span
+from armillary.figures.kit.curves import draw_estimate, draw_line, draw_null, labelled_curve, layer_axis
+from armillary.figures.kit.fields import field, heatmap
+from armillary.figures.kit.figure import Figure
+from armillary.figures.kit.style import PALETTE, axes, panels
+from armillary.figures.kit.words import Phrases, at, effect, largest, number, quoted, span
+from armillary.results.reading import estimate, has, numbers, optional
 
 TOKEN = Phrases(
     "What the token alone explains",

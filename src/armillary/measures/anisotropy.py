@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from armillary.measures.kept_tokens import counted, counted_states
-from armillary.measures.leave_out import error_over_groups, leave_out
+from armillary.measures.errors.leave_out import error_over_groups, leave_out
+from armillary.measures.massive import counted, counted_states
 from armillary.measures.similarity import ratio, unit_vectors
 
 LARGEST = 8  # dimensions that are named

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
-from armillary.measures.leave_out import error_over_groups, leave_out
+from armillary.measures.errors.leave_out import error_over_groups, leave_out
 
 CELLS = 2_000_000  # of a table [labelling label context]: 16 MB at a time, or more for one labelling of a large corpus
 

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy import fft
 
-from armillary.measures.kept_tokens import counted_states
+from armillary.measures.massive import counted_states
 
 SAME = 64  # squared distance over squared length, in units of rounding: below it, two states are one
 

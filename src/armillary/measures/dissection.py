@@ -15,8 +15,8 @@ Frame = Float[np.ndarray, "d_model mode"]
 class Dissection(NamedTuple):
     """Shares of ‖W‖² and counts of large entries, each beside what a random frame gives.
 
-    energy_position, energy_diagonal and energy_rest add up to 1. `threshold` is in units of W. The counts are entries
-    of the off-diagonal part, turned into the position frame, above the threshold: inside the leading block, and
+    energy_position, energy_diagonal and energy_residual add up to 1. `threshold` is in units of W. The counts are
+    entries of the off-diagonal part, turned into the position frame, above the threshold: inside the leading block, and
     elsewhere; their nulls are how many entries of a turned matrix of the same spectrum pass on average.
     """
 
@@ -24,7 +24,7 @@ class Dissection(NamedTuple):
     energy_position_null: float
     energy_diagonal: float
     energy_diagonal_null: float
-    energy_rest: float
+    energy_residual: float
     threshold: float
     survivors_position: float
     survivors_position_null: float
@@ -78,7 +78,7 @@ def dissection(
         energy_position_null=float(energies[1] / total),
         energy_diagonal=float(np.sum(diagonal**2) / total),
         energy_diagonal_null=float(d_model * one / total),
-        energy_rest=float((off - energies[0]) / total),
+        energy_residual=float((off - energies[0]) / total),
         threshold=threshold,
         survivors_position=float(large_block),
         survivors_position_null=(1 - level) * width**2,

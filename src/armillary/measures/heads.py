@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from armillary.measures.groups import GroupMean, group_mean
+from armillary.measures.errors.groups import GroupMean, group_mean
 
 PerGroup = Float[np.ndarray, "head group"]
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from armillary.measures.kept_tokens import counted
-from armillary.measures.leave_out import error_over_groups, leave_out
+from armillary.measures.errors.leave_out import error_over_groups, leave_out
+from armillary.measures.massive import counted
 
 SHUFFLES = 19  # the highest of 19 is passed by chance once in twenty times
 

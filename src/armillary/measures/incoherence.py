@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import gammaln
 
-from armillary.measures.leave_out import error_over_groups, leave_out
+from armillary.measures.errors.leave_out import error_over_groups, leave_out
 from armillary.measures.similarity import absolute_cosines, gaussian_draws, mean_off_diagonal, unit_vectors
 
 CUTS = 8  # how often one draw of the covariance null is cut into positions and contexts

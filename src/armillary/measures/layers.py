@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from armillary.measures.kept_tokens import counted_states
+from armillary.measures.massive import counted_states
 
 # Of the sample, evenly spread; all 512 cost four times as much and move debiased CKA by 0.01 on average (smollm2).
 TOKENS = 256

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from armillary.measures.groups import group_mean
+from armillary.measures.errors.groups import group_mean
 
 
 class Norm(NamedTuple):

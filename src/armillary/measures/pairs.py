@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from armillary.measures.jackknife import jackknifed
+from armillary.measures.errors.jackknife import jackknifed
 
 
 def pair_mean(kernel: Float[np.ndarray, "group group_"], sizes: Float[np.ndarray, " group"]) -> float:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from armillary.measures.leave_out import error_over_groups, leave_out
+from armillary.measures.errors.leave_out import error_over_groups, leave_out
 
 
 class Similarity(NamedTuple):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from armillary.measures.groups import group_mean
+from armillary.measures.errors.groups import group_mean
 
 LOCAL_SPANS = 4
 """How many bins of distance count as near: 0, 1, 2 and 3–4 tokens."""

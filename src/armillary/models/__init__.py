@@ -3,12 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from armillary.models.named import NAMED, Named, describe
+from armillary.models.sources.named import NAMED, Named, describe
 
 if TYPE_CHECKING:
     from armillary.models.attention import AttentionCall, attention_calls, rotate
     from armillary.models.families import FAMILIES, Family
-    from armillary.models.sources import load
+    from armillary.models.sources.loading import load
     from armillary.models.view import View
     from armillary.models.weights import Heads, Norm
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "load": "sources",
+    "load": "sources.loading",
     "View": "view",
     "FAMILIES": "families",
     "Family": "families",

@@ -6,7 +6,7 @@ that interface at their projections. Nothing is replaced: the call goes on to th
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import local
 from typing import Any
@@ -19,6 +19,7 @@ from transformers.masking_utils import AttentionMaskInterface
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, AttentionInterface
 
 from armillary.errors import RequestError
+from armillary.models.hooks import hidden_states, hooked
 from armillary.models.view import View
 from armillary.models.weights import Heads, fused_columns, submodule
 
@@ -58,23 +59,14 @@ def attention_calls(view: View, receive: Receiver) -> Iterator[None]:
     if view.family is None or view.attentions is None:
         raise RequestError(f"expected a known family to read attention, came {view.config.model_type!r}")
     reading = _Reading(view, receive)
-    with ExitStack() as stack:
-        hooks = [view.backbone.register_forward_pre_hook(reading.begin)]
-        for attention in dict.fromkeys(view.attentions):
-            hooks.append(attention.register_forward_pre_hook(reading.enter, with_kwargs=True))
-            if not view.family.attention_interface:
-                fused = _parent_module(view, attention).get_submodule(view.family.query)
-                hooks.append(fused.register_forward_hook(reading.projected))
-        for hook in hooks:
-            stack.callback(hook.remove)
-        if view.family.attention_interface:
-            stack.enter_context(_interface(view, reading))
-        yield
-
-
-def _parent_module(view: View, attention: nn.Module) -> nn.Module:
-    assert view.attentions is not None
-    return view.blocks[view.attentions.index(attention)]
+    before = (((view.backbone,), reading.begin), (view.attentions, reading.enter))
+    if view.family.attention_interface:
+        with hooked(before), _interface(view, reading):
+            yield
+    else:
+        fused = [block.get_submodule(view.family.query) for block in view.blocks]
+        with hooked(before, after=((fused, reading.projected),)):
+            yield
 
 
 class _Reading(local):
@@ -91,7 +83,7 @@ class _Reading(local):
     def enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         # Blocks are counted by call: one module may stand for several blocks.
         self.block += 1
-        self.input = args[0] if args else kwargs["hidden_states"]
+        self.input = hidden_states(args, kwargs)
         self.given = kwargs
 
     def interface(self, module: nn.Module, parts: tuple[torch.Tensor, ...], mask: Any, options: dict[str, Any]) -> None:

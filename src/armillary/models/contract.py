@@ -1,15 +1,17 @@
 """The contract at load: on a tiny batch our reading of the weights must rebuild the model's own attention."""
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from jaxtyping import Bool, Int
+from torch import nn
 
 from armillary.errors import BrokenContract
 from armillary.models.attention import AttentionCall, attention_calls, attention_output, query_key_value
 from armillary.models.families import refuse_unknown_maths
+from armillary.models.hooks import first_output, hidden_states, hooked
 from armillary.models.view import View
 
 _TOLERANCES = {torch.float64: 1e-5, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -71,30 +73,21 @@ def tiny_batch(view: View) -> tuple[Int[torch.Tensor, "batch position"], Bool[to
 def run(view: View, ids: Int[torch.Tensor, "batch position"], real: Bool[torch.Tensor, "batch position"]) -> Passed:
     """One pass of the backbone, with everything it shows on the way."""
     passed = Passed()
-    with ExitStack() as stack, torch.no_grad():
-        for block in dict.fromkeys(view.blocks):
-            stack.callback(block.register_forward_pre_hook(_keep_input(passed.states), with_kwargs=True).remove)
-            stack.callback(block.register_forward_hook(_keep_output(passed.after)).remove)
-        if view.family is not None and view.outputs is not None:
-            for projection in dict.fromkeys(view.outputs):
-                stack.callback(projection.register_forward_hook(_keep_output(passed.outputs)).remove)
-            stack.enter_context(attention_calls(view, passed.calls.append))
-        passed.last = view.backbone(input_ids=ids, attention_mask=real.long()).last_hidden_state
+
+    def before_block(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        passed.states.append(hidden_states(args, kwargs))
+
+    def after_block(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        passed.after.append(first_output(output))
+
+    def after_attention(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        passed.outputs.append(first_output(output))
+
+    before, after = ((view.blocks, before_block),), ((view.blocks, after_block), (view.outputs or (), after_attention))
+    calls = attention_calls(view, passed.calls.append) if view.family is not None else nullcontext()
+    with hooked(before, after), calls:
+        passed.last = view.run({"input_ids": ids, "attention_mask": real.long()}).last_hidden_state
     return passed
-
-
-def _keep_input(kept: list[torch.Tensor]) -> Any:
-    def hook(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        kept.append(args[0] if args else kwargs["hidden_states"])
-
-    return hook
-
-
-def _keep_output(kept: list[torch.Tensor]) -> Any:
-    def hook(module: Any, args: Any, output: Any) -> None:
-        kept.append(output[0] if isinstance(output, tuple) else output)
-
-    return hook
 
 
 def _compare_states(view: View, passed: Passed, real: torch.Tensor) -> None:

@@ -18,7 +18,7 @@ from torch import nn
 from transformers.pytorch_utils import Conv1D
 
 from armillary.errors import RequestError
-from armillary.models.twins import twin_of_model
+from armillary.models.sources.twins import twin_of_model
 from armillary.models.view import View
 from armillary.models.weights import fused_columns
 

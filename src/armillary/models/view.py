@@ -2,10 +2,12 @@
 
 import html
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import nn
@@ -13,6 +15,9 @@ from torch import nn
 from armillary.errors import RequestError
 from armillary.models.families import Family, NormSite, PositionKind
 from armillary.models.weights import Heads, Norm, heads_of, norm_of, submodule
+
+Inputs = Int[torch.Tensor, "batch position"] | Int[np.ndarray, "batch position"] | Mapping[str, Any]
+"""What a model is given: token ids, or its inputs by name."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -31,10 +36,22 @@ class View:
 
     @cached_property
     def backbone(self) -> Any:
-        """The model without its head, called as view.backbone(input_ids=..., attention_mask=...)."""
+        """The model without its head."""
         body = self.model.base_model
         inner = submodule(body, self.family.text_model) if self.family else None
         return body if inner is None else inner
+
+    @torch.inference_mode()
+    def run(self, inputs: Inputs, *, head: bool = False, **options: Any) -> Any:
+        """One forward pass, the only call of the model: of the backbone, or with `head` of the whole model.
+
+        `inputs` are token ids, or whatever the model takes, by name; they are moved to its device. Options go to the
+        model's own forward; nothing is cached from token to token unless `use_cache` asks for it.
+        """
+        given = inputs if isinstance(inputs, Mapping) else {"input_ids": inputs}
+        placed = {name: torch.as_tensor(value).to(self.device) for name, value in given.items()}
+        model = self.model if head else self.backbone
+        return model(**placed, **({"use_cache": False} | options))
 
     @property
     def config(self) -> Any:

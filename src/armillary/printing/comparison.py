@@ -9,8 +9,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from armillary.comparison import BESIDE, DEPTHS, RUNS
 from armillary.printing.numbers import number, with_error
+from armillary.results.comparing import BESIDE, DEPTHS, RUNS
 
 DIFFERENCE = ("difference", "difference_se", "difference_low", "difference_high", "differs")
 

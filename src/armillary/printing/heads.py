@@ -9,7 +9,7 @@ from rich.text import Text
 from armillary.errors import RequestError
 from armillary.measures.taxonomy import GENERAL, SPECIAL
 from armillary.printing.numbers import number, with_error
-from armillary.store import Run
+from armillary.results.store import Run
 
 COLUMNS = ("head", "kind", "induction", "duplicate", "previous", "first", "near", "itself", "entropy", "of max",
            "distance", "signal", "rank", "driven by")  # fmt: skip

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from armillary.printing.numbers import with_error
-from armillary.store import Run
+from armillary.results.store import Run
 
 
 def table(run: Run) -> pd.DataFrame:

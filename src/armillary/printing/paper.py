@@ -12,7 +12,7 @@ from rich.text import Text
 
 from armillary.errors import RequestError
 from armillary.printing.numbers import number
-from armillary.store import Run
+from armillary.results.store import Run
 
 SPREAD = "standard deviation over layers, the divisor being their number: not a standard error"
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from armillary.errors import RequestError
 from armillary.measures.maps import angle_correlation, head_mean, row_entropy, strongest_pairs
 from armillary.measures.words import word_attention
-from armillary.store import escaped
+from armillary.system.texts import escaped
 
 
 def layers(

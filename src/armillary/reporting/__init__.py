@@ -1,16 +1,15 @@
 """The report of a run: one self-contained page of answers, figures and provenance, for one run or for two."""
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
-from armillary.errors import RequestError, not_written
+from armillary.errors import RequestError
 from armillary.reporting.comparison import comparison_report
 from armillary.reporting.content import run_report
 from armillary.reporting.page import page
-from armillary.store import Run
-from armillary.store import open as open_run
-from armillary.threads import one_core_each
+from armillary.results.store import Run
+from armillary.results.store import open as open_run
+from armillary.system.files import write_text
+from armillary.system.threads import one_core_each
 
 PAGE = "report.html"
 """Where the page of a run stands in its folder."""
@@ -29,26 +28,13 @@ def report(run: Run | str | Path, out: str | Path | None = None, other: Run | st
     path = Path(out) if out is not None else Path(one.folder or "", name)
     with one_core_each():
         content = run_report(one) if other is None else comparison_report(one, opened(other))
-    write(path, page(content))
+    write_text(path, page(content))
     return path
 
 
 def opened(run: Run | str | Path) -> Run:
     """The run itself, or the one of a folder."""
     return run if isinstance(run, Run) else open_run(run)
-
-
-def write(path: Path, text: str) -> None:
-    """Write the page at once: an older one stays whole until the new one is complete."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise not_written(path, error) from error
 
 
 __all__ = ["PAGE", "report"]

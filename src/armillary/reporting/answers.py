@@ -8,13 +8,12 @@ import xarray as xr
 from jaxtyping import Bool
 
 from armillary.figures import Figure, available
-from armillary.figures.each_head import draws
-from armillary.figures.outliers import outliers_finding
-from armillary.figures.reading import LEVEL, array, has, numbers
-from armillary.figures.words import quoted, span
-from armillary.measures.jackknife import half_width
+from armillary.figures.kit.words import quoted, span
+from armillary.figures.states.outliers import outliers_finding
+from armillary.measures.errors.jackknife import half_width
 from armillary.measures.taxonomy import GENERAL, SPECIAL
 from armillary.reporting.kinds import Answer
+from armillary.results.reading import LEVEL, array, draws, has, numbers
 
 DOES = {
     "induction": "look at what followed a token the last time",

@@ -5,15 +5,15 @@ import re
 import numpy as np
 import xarray as xr
 
-from armillary.comparison import compare, shared_documents
 from armillary.figures import ERRORS, SECTIONS
 from armillary.figures.comparison import compare_figure, compare_finding
-from armillary.figures.style import HEIGHT
-from armillary.figures.words import counted, span
+from armillary.figures.kit.style import HEIGHT
+from armillary.figures.kit.words import counted, span
 from armillary.reporting.content import command, run_title
 from armillary.reporting.kinds import Answer, Plot, Report
-from armillary.schema import GROUPS
-from armillary.store import Run
+from armillary.results.comparing import compare, shared_documents
+from armillary.results.schema import GROUPS
+from armillary.results.store import Run
 
 QUESTIONS = {
     "position/share_corrected": "Is there as much position in both?",

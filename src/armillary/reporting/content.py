@@ -7,7 +7,7 @@ import xarray as xr
 from armillary.figures import ERRORS, Figure, available
 from armillary.reporting.answers import answers
 from armillary.reporting.kinds import Plot, Report
-from armillary.store import Run
+from armillary.results.store import Run
 
 
 def run_report(run: Run) -> Report:

@@ -5,7 +5,7 @@ from html import escape
 from armillary.figures import available
 from armillary.printing.layers import table
 from armillary.reporting.content import reading, run_title
-from armillary.store import Run
+from armillary.results.store import Run
 
 COLUMNS = {
     "position_share_corrected": "position",

@@ -4,9 +4,10 @@ import difflib
 from importlib.util import find_spec
 from pathlib import Path
 
-from armillary.errors import RequestError, not_written, reason
+from armillary.errors import RequestError, reason
 from armillary.figures import available
-from armillary.store import Run
+from armillary.results.store import Run
+from armillary.system.files import write_bytes
 
 FORMATS = ("svg", "pdf", "png")
 WIDTH = 800
@@ -25,11 +26,7 @@ def figure(run: Run, name: str, out: str | Path | None = None, theme: str = "lig
         raise RequestError(f"cannot tell the format of {path}: end it in .{', .'.join(FORMATS)}")
     known(run, name)
     picture = drawn(run, name, kind, theme)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(picture)
-    except OSError as error:
-        raise not_written(path, error) from error
+    write_bytes(path, picture)
     return path
 
 

@@ -1,0 +1,1 @@
+"""Reading attention as it happens: patterns, sums over them, mixing."""

@@ -1,0 +1,169 @@
+"""The position vectors in the plane where they are largest: Figure 1, and the sinusoidal encoding as a reference."""
+
+from typing import NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+import xarray as xr
+from jaxtyping import Float, Int
+
+from armillary.figures.kit.fields import BAR, heatmap, ruler
+from armillary.figures.kit.figure import Figure
+from armillary.figures.kit.style import PALETTE, panels
+from armillary.figures.kit.words import number, span
+from armillary.measures.position import singular_values
+from armillary.measures.smoothness import gram, sinusoidal_encoding
+from armillary.measures.subspaces import leading_directions
+from armillary.results.reading import array, chosen, has, numbers, thinned
+
+PANELS, COLUMNS = 6, 2
+POSITIONS = 512
+REACH = 4.0
+"""A panel reaches so many times as far as the position vectors; points of the cloud beyond that lie outside."""
+
+BLUES = [[0, "#B9DDF2"], [0.5, "#3A9BD1"], [1, "#00507E"]]
+
+
+class Plane(NamedTuple):
+    """One layer in the plane of its two leading position modes."""
+
+    position: Float[np.ndarray, "position 2"]
+    cloud: Float[np.ndarray, "sample 2"]
+
+
+def first_positions(results: xr.DataTree) -> Int[np.ndarray, " position"]:
+    """The index in the window of each position vector."""
+    basis = array(results, "residual/position_basis")
+    return np.asarray(basis.position.values if "position" in basis.coords else np.arange(basis.sizes["position"]))
+
+
+def plane(results: xr.DataTree, layer: int) -> Plane:
+    """Position vectors, and context vectors of single tokens (state − mean − position), on two modes of the basis.
+
+    A run without a sample of tokens shows the context vectors of its windows instead.
+    """
+    basis = numbers(results, "residual/position_basis", layer=layer)
+    modes = leading_directions(basis, 2)
+    if not (has(results, "sample/states") and has(results, "residual/mean")):
+        return Plane(basis @ modes.T, numbers(results, "residual/context_basis", layer=layer) @ modes.T)
+    positions, where = first_positions(results), array(results, "sample/position").values
+    known = np.isin(where, positions)
+    if has(results, "sample/massive"):
+        known &= ~array(results, "sample/massive").values.astype(bool)
+    states = numbers(results, "sample/states", layer=layer)[known] - numbers(results, "residual/mean", layer=layer)
+    return Plane(basis @ modes.T, (states - basis[np.searchsorted(positions, where[known])]) @ modes.T)
+
+
+def planes(results: xr.DataTree) -> go.Figure:
+    """One panel per chosen layer; each has its own scale."""
+    layers = chosen(array(results, "residual/position_basis").sizes["layer"], PANELS)
+    rows = -(-len(layers) // COLUMNS)
+    names = tuple(f"layer {layer}" for layer in layers)
+    figure = panels(rows, min(COLUMNS, len(layers)), names, height=60 + BAR + 250 * rows, gap=40)
+    positions = first_positions(results)
+    for place, layer in enumerate(layers):
+        draw_plane(figure, plane(results, int(layer)), positions, place)
+    key = go.Scatter(x=[None], y=[None], mode="lines+markers", name="position vectors", legendgroup="position")
+    figure.add_trace(key.update(marker={"color": BLUES[1][1]}, line={"color": BLUES[1][1], "width": 1}), 1, 1)
+    figure.update_xaxes(showticklabels=False, ticks="", zeroline=True)
+    figure.update_yaxes(showticklabels=False, ticks="", zeroline=True)
+    shades = {"colorscale": BLUES, "colorbar": ruler("position", 260 * rows) | {"y": 1 + 60 / (260 * rows)}}
+    legend = {"y": -0.03, "itemsizing": "constant"}
+    return figure.update_layout(coloraxis=shades, legend=legend, margin={"l": 14, "t": BAR + 24})
+
+
+def draw_plane(figure: go.Figure, one: Plane, positions: Int[np.ndarray, " position"], place: int) -> None:
+    """The cloud behind, the position vectors in their order before it."""
+    row, column = place // COLUMNS + 1, place % COLUMNS + 1
+    cloud = go.Scatter(x=one.cloud[:, 0], y=one.cloud[:, 1], mode="markers", name="context vectors")
+    cloud.update(marker={"color": PALETTE[1], "size": 3, "opacity": 0.35}, hoverinfo="skip", legendgroup="context")
+    figure.add_trace(cloud.update(showlegend=place == 0), row, column)
+    some = thinned(len(positions), POSITIONS)
+    spiral = go.Scatter(x=one.position[some, 0], y=one.position[some, 1], mode="lines+markers")
+    spiral.update(line={"width": 1, "color": BLUES[1][1]}, legendgroup="position", showlegend=False)
+    spiral.update(marker={"color": positions[some], "coloraxis": "coloraxis", "size": 5}, text=positions[some])
+    figure.add_trace(spiral.update(hovertemplate="position %{text}<extra></extra>"), row, column)
+    for axis, along in (("x", 0), ("y", 1)):
+        reach = 1.1 * max(np.abs(one.position[:, along]).max(), 1e-30)
+        wide = np.abs(one.cloud[:, along]).max(initial=0.0)
+        limit = max(reach, min(1.05 * wide, REACH * reach))
+        getattr(figure, f"update_{axis}axes")(range=[-limit, limit], row=row, col=column)
+
+
+def plane_share(basis: Float[np.ndarray, "position d_model"]) -> float:
+    """Share of a basis' energy that its two leading modes hold."""
+    energy = singular_values(basis) ** 2
+    return float(energy[:2].sum() / energy.sum()) if energy.sum() > 0 else float("nan")
+
+
+def planes_finding(results: xr.DataTree) -> str:
+    """How much of the position basis the plane shows, beside that of turned windows."""
+    layers = chosen(array(results, "residual/position_basis").sizes["layer"], PANELS)
+    shown = [plane_share(numbers(results, "residual/position_basis", layer=int(layer))) for layer in layers]
+    told = f"The plane holds {span(np.array(shown), '%')} of the position basis by the plain formula"
+    if not has(results, "residual/position_null"):
+        return f"{told}; what chance gives is not determined"
+    null = [plane_share(numbers(results, "residual/position_null", layer=int(layer))) for layer in layers]
+    return f"{told}; of windows turned at random {span(np.array(null), '%')}"
+
+
+def sinusoidal(results: xr.DataTree) -> go.Figure:
+    """Plane and Gram matrix of the fixed encoding, for this run's positions and width."""
+    positions = first_positions(results)
+    encoding = sinusoidal_encoding(int(positions.max()) + 1, array(results, "residual/position_basis").sizes["d_model"])
+    encoding = encoding[positions]
+    centred = encoding - encoding.mean(0)
+    flat, some = centred @ leading_directions(centred, 2).T, thinned(len(positions), 160)
+    figure = panels(2, 1, ("plane of two modes", "cosines, blue −1 to red 1"), height=720)
+    marker = {"color": positions, "colorscale": BLUES, "size": 5}
+    spiral = go.Scatter(x=flat[:, 0], y=flat[:, 1], mode="lines+markers", marker=marker, text=positions)
+    spiral.update(line={"width": 1, "color": BLUES[1][1]}, hovertemplate="position %{text}<extra></extra>")
+    figure.add_trace(spiral.update(showlegend=False), 1, 1)
+    cosines = gram(encoding)[np.ix_(some, some)]
+    figure.add_trace(
+        heatmap(cosines, "cosine", (-1.0, 1.0), x=positions[some], y=positions[some], showscale=False), 2, 1
+    )
+    figure.update_xaxes(title_text="first mode", row=1, col=1)
+    figure.update_yaxes(title_text="second mode", row=1, col=1)
+    figure.update_xaxes(title_text="position", constrain="domain", showgrid=False, row=2, col=1)
+    return figure.update_yaxes(
+        autorange="reversed", scaleanchor="x2", constrain="domain", row=2, col=1, title_text="position"
+    )
+
+
+def sinusoidal_finding(results: xr.DataTree) -> str:
+    """The share of low frequencies that the fixed encoding has, where the run holds it."""
+    fixed = "The fixed sinusoidal encoding of this length and width, for comparison"
+    if not has(results, "position/low_frequency_share_sinusoidal"):
+        return fixed
+    known = numbers(results, "position/low_frequency_share_sinusoidal")
+    highest = min(10, known.size - 1)
+    return f"{fixed}: frequencies 0 to {highest} hold {number(100 * float(known[highest]))} % of its Gram's energy"
+
+
+FIGURES = (
+    Figure(
+        "position-plane",
+        "position",
+        ("residual/position_basis", "residual/context_basis"),
+        planes_finding,
+        planes,
+        "The position vectors (blue, darker with position) in the plane where they are largest, and context vectors "
+        "of single tokens (orange). Each panel has its own scale and is cut at four times the reach of the position "
+        "vectors, so some of the cloud may lie outside.",
+        "projection on the two leading right singular vectors of position_basis; context vector of a token: h − mean "
+        "− position vector",
+        "Song & Zhong (2023), Figure 1",
+    ),
+    Figure(
+        "sinusoidal",
+        "position",
+        ("residual/position_basis",),
+        sinusoidal_finding,
+        sinusoidal,
+        "A reference that no model had to learn: the same plane and the same cosines for the fixed encoding of the "
+        "first transformer. Its spike along the diagonal is what a learned, smooth basis lacks.",
+        "[pos_t]_2j = sin(t / 10000^(2j/d)), [pos_t]_(2j+1) = cos(t / 10000^(2j/d))",
+        "Song & Zhong (2023), Figure 7; Vaswani et al. (2017), section 3.5",
+    ),
+)

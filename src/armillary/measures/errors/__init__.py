@@ -1,0 +1,1 @@
+"""What makes errors: groups of documents, jackknife, leaving one group out."""

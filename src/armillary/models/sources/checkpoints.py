@@ -1,0 +1,201 @@
+"""A folder that holds a checkpoint: what is refused before transformers sees it, and how it becomes a model."""
+
+import hashlib
+import json
+import pickle
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from armillary.errors import SourceError
+from armillary.models.sources.quiet import quiet
+from armillary.system.caches import file_sha256_once
+
+_TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "vocab.txt",
+    "vocab.json",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tekken.json",
+)
+# Parts that no state passes through: a checkpoint may lack them without changing anything that is measured.
+_UNUSED_PARTS = re.compile(r"(^|\.)pooler\.")
+_HEADS = (
+    (re.compile(r"(ForCausalLM|LMHeadModel|ForConditionalGeneration)$"), "AutoModelForCausalLM"),
+    (re.compile(r"(ForMaskedLM|ForPreTraining)$"), "AutoModelForMaskedLM"),
+)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is wanted of a source, and what the user allows it to do: run its own code, hold its weights in pickles."""
+
+    revision: str | None = None
+    remote_code: bool = False
+    pickles: bool = False
+    weights: bool = True
+    local_files_only: bool = False
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder on disk and what is known about where it came from."""
+
+    folder: Path
+    kind: str
+    revision: str = ""
+    licence: str = ""
+    sha256: str = ""
+
+    def config(self) -> dict[str, Any]:
+        """config.json as it stands; SourceError when there is none or it is no JSON object."""
+        path = self.folder / "config.json"
+        if not path.is_file():
+            ggufs = sorted(file.name for file in self.folder.glob("*.gguf"))
+            hint = f"give the path of {ggufs[0]} in it" if ggufs else "give the folder that save_pretrained wrote"
+            raise SourceError(f"expected config.json in {self.folder}, came none; {hint}")
+        try:
+            config = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise SourceError(f"expected JSON in {path}, came: {error}; fetch the file again") from error
+        if not isinstance(config, dict):
+            raise SourceError(f"expected a JSON object in {path}, came {type(config).__name__}; fetch the file again")
+        return config
+
+    def weight_files(self) -> list[Path]:
+        """The files that hold the weights: safetensors where there are any, else pickles."""
+        for index, single, pattern in (
+            ("model.safetensors.index.json", "model.safetensors", "*.safetensors"),
+            ("pytorch_model.bin.index.json", "pytorch_model.bin", "*.bin"),
+        ):
+            if (self.folder / single).is_file():
+                return [self.folder / single]
+            if (self.folder / index).is_file():
+                return self._shards(self.folder / index)
+            if found := sorted(self.folder.glob(pattern)):
+                return found
+        return []
+
+    def _shards(self, index: Path) -> list[Path]:
+        try:
+            names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise SourceError(f"expected a weight_map in {index}, came: {error!r}; fetch the file again") from error
+        missing = [name for name in names if not (self.folder / name).is_file()]
+        if missing:
+            raise SourceError(f"expected the shards of {index}, came none named {missing[0]}; fetch it again")
+        return [self.folder / name for name in names]
+
+    def weights_sha256(self) -> str:
+        """One sha256 over the weight files: of the file itself when there is one, else of the list of their hashes."""
+        if self.sha256:
+            return self.sha256
+        hashes = [_blob_sha256(path) for path in self.weight_files()]
+        return hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+def _blob_sha256(path: Path) -> str:
+    # The hub's cache names large files by their sha256; reading gigabytes again would tell nothing new.
+    real = path.resolve()
+    if real.parent.name == "blobs" and re.fullmatch(r"[0-9a-f]{64}", real.name):
+        return real.name
+    return file_sha256_once(path)
+
+
+def refuse_untrusted(checkpoint: Checkpoint, terms: Terms) -> None:
+    """SourceError for custom code, pickles and broken weight files, before anything of them is read or run."""
+    config = checkpoint.config()
+    if config.get("auto_map") and not terms.remote_code:
+        raise SourceError(
+            f"expected a model whose code is part of transformers, came custom code ({checkpoint.folder}); "
+            "read that code, then allow it with trust_remote_code=True (--trust-remote-code)"
+        )
+    if not terms.weights:
+        return
+    files = checkpoint.weight_files()
+    if not files:
+        raise SourceError(f"expected model.safetensors in {checkpoint.folder}, came no weights; fetch them again")
+    if any(file.suffix != ".safetensors" for file in files):
+        if not terms.pickles:
+            raise SourceError(
+                f"expected safetensors in {checkpoint.folder}, came only the pickle {files[0].name}, which could run "
+                "code; convert it, or allow it with allow_pickle=True (--allow-pickle), read weights-only"
+            )
+        return
+    for file in files:
+        _refuse_broken_safetensors(file)
+
+
+def _refuse_broken_safetensors(file: Path) -> None:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, "pt"):
+            pass
+    except (SafetensorError, OSError, ValueError) as error:
+        raise SourceError(
+            f"expected whole safetensors in {file}, came a file that is cut or damaged ({error}); fetch it again"
+        ) from error
+
+
+def model_from(checkpoint: Checkpoint, **options: Any) -> tuple[Any, str]:
+    """The model, and a note on what it lacks; SourceError where transformers would fill weights at random."""
+    from safetensors import SafetensorError
+
+    auto = auto_class(checkpoint.config())
+    pickled = all(file.suffix != ".safetensors" for file in checkpoint.weight_files())
+    options |= {"use_safetensors": not pickled, "weights_only": True, "output_loading_info": True}
+    try:
+        with quiet():
+            model, info = auto.from_pretrained(checkpoint.folder, **options)
+    except pickle.UnpicklingError as error:
+        raise SourceError(
+            f"expected a pickle of plain tensors in {checkpoint.folder}, came one that would run code or is damaged; "
+            "do not trust it: ask its author for safetensors"
+        ) from error
+    except (SafetensorError, OSError, ValueError, RuntimeError, KeyError, ImportError, EOFError) as error:
+        why = str(error).strip().splitlines() or [repr(error)]
+        raise SourceError(f"expected a checkpoint in {checkpoint.folder}, came: {why[0][:300]}") from error
+    return _complete(model, sorted(map(str, info["missing_keys"])), checkpoint)
+
+
+def auto_class(config: dict[str, Any]) -> Any:
+    """The class of transformers that gives the model with the head its architecture names, or without one."""
+    import transformers
+
+    named = (config.get("architectures") or [""])[0]
+    wanted = next((auto for pattern, auto in _HEADS if pattern.search(named)), "AutoModel")
+    return getattr(transformers, wanted)
+
+
+def _complete(model: Any, missing: list[str], checkpoint: Checkpoint) -> tuple[Any, str]:
+    missing = [key for key in missing if not _UNUSED_PARTS.search(key)]
+    if not missing:
+        return model, ""
+    body = {id(parameter) for parameter in model.base_model.parameters()}
+    named = dict(model.named_parameters(remove_duplicate=False))
+    lost = [key for key in missing if key not in named or id(named[key]) in body]
+    if lost or model.base_model is model:
+        lost = lost or missing
+        raise SourceError(
+            f"expected all weights in {checkpoint.folder}, came none for {len(lost)} of them ({', '.join(lost[:3])}), "
+            "which would be filled at random; fetch the checkpoint again, or ask for random_weights=SEED"
+        )
+    return model.base_model, f"the checkpoint has no weights for its head ({missing[0]}): loaded without it"
+
+
+def tokenizer_from(folder: Path, **options: Any) -> Any:
+    """The folder's tokenizer, or None where it holds no tokenizer files (transformers would invent an empty one)."""
+    from transformers import AutoTokenizer
+
+    if not any((folder / name).is_file() for name in _TOKENIZER_FILES):
+        return None
+    try:
+        with quiet():
+            return AutoTokenizer.from_pretrained(folder, **options)
+    except (OSError, ValueError, KeyError, ImportError, TypeError, AttributeError) as error:
+        why = str(error).strip().splitlines() or [repr(error)]
+        raise SourceError(f"expected a tokenizer in {folder}, came: {why[0][:300]}; give tokenizer=...") from error

@@ -1,0 +1,70 @@
+"""GGUF files: dequantised once into a plain folder (safetensors, config, fast tokenizer) that loads in a moment."""
+
+import struct
+from pathlib import Path
+from typing import Any
+
+from armillary.errors import SourceError
+from armillary.models.sources.quiet import quiet
+from armillary.system.caches import cache_dir, cache_entry, cache_lock, file_sha256_once
+
+_LAYOUT = "1"  # part of the key: a change in what is written makes new entries instead of misreading old ones
+
+
+def dequantised(path: Path) -> Path:
+    """The folder of the dequantised model, keyed by the file's sha256; made on first use, whole or not at all."""
+    _refuse_no_gguf(path)
+    entry = cache_dir() / "gguf" / f"{file_sha256_once(path)}-{_LAYOUT}"
+    if entry.is_dir():
+        return entry
+    with cache_lock(entry):
+        if not entry.is_dir():
+            _refuse_broken(path)
+            with cache_entry(entry) as fresh:
+                _convert(path, fresh)
+    return entry
+
+
+def _refuse_no_gguf(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        raise SourceError(f"expected a GGUF file at {path}, came: {error.strerror}; check the path") from error
+    if magic != b"GGUF":
+        raise SourceError(f"expected a GGUF file at {path}, came a file that begins with {magic!r}; check the file")
+
+
+def _refuse_broken(path: Path) -> None:
+    """Read the whole directory of tensors first: transformers' own errors on a cut file do not name the file."""
+    import gguf
+
+    try:
+        gguf.GGUFReader(path)
+    except (ValueError, IndexError, KeyError, OverflowError, OSError, struct.error, UnicodeDecodeError) as error:
+        raise SourceError(
+            f"expected a whole GGUF file at {path}, came one that is cut or damaged ({error}); fetch it again"
+        ) from error
+
+
+def _convert(path: Path, folder: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    where: dict[str, Any] = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
+    try:
+        with quiet():
+            quantised = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(**where)
+    except (ValueError, KeyError, NotImplementedError, RuntimeError, TypeError) as error:
+        raise SourceError(
+            f"expected a GGUF file that transformers can read, came {path.name}: {str(error).splitlines()[0]}"
+        ) from error
+    config = quantised.config
+    # transformers refuses to save a model that still says it is quantised; its tensors are plain by now.
+    del config.quantization_config
+    with quiet():
+        plain = type(quantised)(config)
+        plain.load_state_dict(quantised.state_dict())
+        plain.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)

@@ -1,0 +1,47 @@
+"""The random twin of a model: same config, weights drawn anew by the model's own initialisation from a seed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from armillary.errors import SourceError
+from armillary.models.sources.checkpoints import Checkpoint, auto_class
+from armillary.models.sources.quiet import quiet
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """The CPU's random numbers from `seed` inside, and as if nothing had happened afterwards."""
+    state = torch.get_rng_state()
+    torch.default_generator.manual_seed(seed)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(state)
+
+
+def twin_of_checkpoint(checkpoint: Checkpoint, seed: int, **options: Any) -> Any:
+    """The twin of a folder's model; its weight files are not read."""
+    from transformers import AutoConfig
+
+    trust = options.get("trust_remote_code", False)
+    options.pop("device_map", None)
+    if options.get("dtype") == "auto":
+        options.pop("dtype")
+    try:
+        with quiet():
+            config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=trust)
+            with seeded(seed):
+                return auto_class(checkpoint.config()).from_config(config, **options)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        why = str(error).strip().splitlines() or [repr(error)]
+        raise SourceError(f"expected a config in {checkpoint.folder}, came: {why[0][:300]}") from error
+
+
+def twin_of_model(model: Any, seed: int) -> Any:
+    """The twin of a loaded model, on its device and in its dtype; the model itself is left alone."""
+    with quiet(), seeded(seed):
+        twin = type(model)._from_config(model.config, dtype=model.dtype)
+    return twin.to(model.device)

@@ -1,0 +1,81 @@
+"""The repeated-token test: random tokens that come twice tell what a head looks for, free of what a text means."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from armillary.attention.patterns import rows
+from armillary.errors import RequestError
+from armillary.models.attention import AttentionCall, attention_calls
+from armillary.models.view import View
+
+COPY = 64
+"""Tokens in one copy, fewer where the model takes no such window."""
+
+WINDOWS = 8
+"""How many windows of repeated tokens are read."""
+
+SCORES = ("induction", "duplicate", "previous")
+
+
+def repeated_windows(
+    view: View, prefix: tuple[int, ...] = (), *, windows: int = WINDOWS, copy: int = COPY, seed: int = 0
+) -> Int[np.ndarray, "repeat position"]:
+    """Windows of a prefix and random tokens twice over; no token comes twice within a copy, none is a special one."""
+    vocabulary = view.backbone.get_input_embeddings().num_embeddings
+    special = set(getattr(view.tokenizer, "all_special_ids", ())) | set(prefix)
+    usable = np.setdiff1d(np.arange(vocabulary), list(special))
+    longest = view.max_length or len(prefix) + 2 * copy
+    copy = min(copy, (longest - len(prefix)) // 2, len(usable))
+    if copy < 4:
+        raise RequestError(
+            f"expected a model that takes 4 tokens twice over, came {view.name}: windows of at most {longest} tokens, "
+            f"{len(usable)} tokens to draw from"
+        )
+    generator = np.random.default_rng([seed, 3])
+    drawn = np.stack([generator.choice(usable, copy, replace=False) for _ in range(windows)])
+    start = np.broadcast_to(np.array(prefix, dtype=np.int64), (windows, len(prefix)))
+    return np.concatenate([start, drawn, drawn], axis=1)
+
+
+@torch.inference_mode()
+def repeat_scores(
+    view: View,
+    tokens: Int[np.ndarray, "repeat position"],
+    prefix: int,
+    report: Callable[[int], None] = lambda windows: None,
+    batch: int = 4,
+) -> Float[np.ndarray, "score block head repeat"]:
+    """Attention from the second copy, mean over its tokens, on each of SCORES: the token after its first occurrence
+    (induction), its first occurrence (duplicate), the token before it (previous)."""
+    copy = (tokens.shape[1] - prefix) // 2
+    offsets = (1 - copy, -copy, -1)
+    found: list[list[Tensor]] = [[] for _ in range(view.n_blocks)]
+
+    def receive(call: AttentionCall) -> None:
+        found[call.block].append(mass_at(call, range(prefix + copy, tokens.shape[1]), offsets))
+
+    with attention_calls(view, receive):
+        for start in range(0, len(tokens), batch):
+            part = tokens[start : start + batch]
+            view.run(part)
+            report(len(part))
+    return torch.stack([torch.cat(block, -1) for block in found], 1).numpy()
+
+
+def mass_at(call: AttentionCall, queries: range, offsets: tuple[int, ...]) -> Float[Tensor, "offset head batch"]:
+    """Mean over some queries of the attention on the key that stands at an offset from the query; float64."""
+    batch, heads = call.query.shape[:2]
+    total = torch.zeros(len(offsets), heads, batch, dtype=torch.float64)
+    for part in rows(call, queries):
+        pattern = part.probabilities()
+        row = torch.arange(pattern.shape[2], device=pattern.device)
+        for place, offset in enumerate(offsets):
+            key = row + part.queries.start + offset - part.keys.start
+            inside = (key >= 0) & (key < pattern.shape[3])
+            mass = pattern[..., row[inside], key[inside]].sum(-1)
+            total[place] += mass.T.to("cpu", torch.float64)
+    return total / len(queries)

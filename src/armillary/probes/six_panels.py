@@ -1,0 +1,73 @@
+"""One head in one window as an example: its scores by what makes them, the scores themselves, and the attention."""
+
+import numpy as np
+import xarray as xr
+from einops import einsum
+from jaxtyping import Float
+
+from armillary.attention.patterns import allowed_keys, rows
+from armillary.corpora.tokens import token_text
+from armillary.models.attention import AttentionCall
+from armillary.models.parts import query_key_parts
+from armillary.models.view import View
+from armillary.probes.constituents import Known, call_of, input_parts, known_parts
+from armillary.results.measuring import described
+from armillary.results.schema.naming import PARTS
+from armillary.results.store import Run
+
+POSITIONS = 64
+"""So many positions are kept at most, from the first on."""
+
+Panel = Float[np.ndarray, "query key"]
+
+
+def six_panels(view: View, run: Run, share: xr.DataArray, *, context: int = 0) -> xr.Dataset:
+    """The scores of one head in one of the run's windows: four parts without the mean, all of it, and the pattern.
+
+    The head is the one with the largest `share` of position · position; its block and number are variables. The model
+    reads the whole window, of which the first 64 positions are kept. Cells that a query may not see are NaN.
+    """
+    block, head = most_positional(share)
+    ids = run.results["corpus"].tokens.values[context].astype(np.int64)
+    known, call = known_parts(view, run, block, len(ids)), call_of(view, ids, block)
+    kept = min(len(ids), POSITIONS)
+    allowed = allowed_keys(call, slice(0, kept))[0, 0, :, :kept].cpu().numpy()
+    panels = head_parts(view, call, known, head, kept)
+    panels |= {"logits": head_logits(view, call, head, kept), "pattern": head_pattern(call, head, kept)}
+    variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
+        name: (("query", "key"), np.where(allowed, values, np.nan).astype(np.float32))
+        for name, values in panels.items()
+    }
+    texts = np.array([token_text(view.tokenizer, int(token)) for token in ids[:kept]], dtype=str)
+    numbers = {name: ((), np.array(value)) for name, value in (("block", block), ("head", head), ("context", context))}
+    return described("six_panels", xr.Dataset(variables | {"text": (("query",), texts)} | numbers))
+
+
+def most_positional(share: xr.DataArray) -> tuple[int, int]:
+    """Block and head with the largest share of position · position; heads whose scores do not vary have none."""
+    found = share.sel(part_query="position", part_key="position").transpose("block", "head").values
+    block, head = np.unravel_index(np.where(np.isfinite(found), found, -np.inf).argmax(), found.shape)
+    return int(block), int(head)
+
+
+def head_parts(view: View, call: AttentionCall, known: Known, head: int, kept: int) -> dict[str, Panel]:
+    """What each pair of position and rest adds to the logits of one head, float64."""
+    query, key = query_key_parts(view, call.block, input_parts(call.input[0], known), call.rotation)
+    pattern = "part_query query d, part_key key d -> part_query part_key query key"
+    scores = einsum(query[:, head, :kept], key[:, head, :kept], pattern).cpu().numpy()
+    places = {name: PARTS.index(name) for name in PARTS[1:]}
+    return {f"{one}_{other}": scores[places[one], places[other]] for one in places for other in places}
+
+
+def head_logits(view: View, call: AttentionCall, head: int, kept: int) -> Panel:
+    """The model's own logits of one head, without writing out those of all."""
+    query, key = call.query[0, head, :kept], call.key[0, view.heads(call.block).kv_head[head], :kept]
+    return (query @ key.T * call.scaling).float().cpu().numpy()
+
+
+def head_pattern(call: AttentionCall, head: int, kept: int) -> Panel:
+    """The attention of the first queries of one head; the softmax counts all keys, also those that are not kept."""
+    found = np.zeros((kept, call.key.shape[2]))
+    for part in rows(call, range(kept)):
+        found[part.queries, part.keys] = part.probabilities()[0, head].cpu().numpy()
+    return found[:, :kept]

@@ -1,0 +1,1 @@
+"""One text: maps, words, examples, continuation."""

@@ -1,0 +1,1 @@
+"""Labelled results: their axes and schema, measuring, files, comparing."""

@@ -1,0 +1,151 @@
+"""The axis vocabulary, and `labelled`: a measure of plain arrays lifted to named axes by its own signature."""
+
+import inspect
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+AXES: dict[str, str] = {
+    "layer": "states of the residual stream, 0 = what block 0 receives, n = what the last block gives",
+    "block": "transformer blocks 0..n-1; block l receives state l",
+    "head": "attention heads of a block",
+    "kv_head": "key/value heads of a block (fewer than heads under grouped-query attention)",
+    "position": "index in the window as the model saw it, a BOS or CLS token counted",
+    "context": "windows of the corpus, in the order in which they were read",
+    "group": "groups of whole documents, the units of the jackknife",
+    "fold": "folds of groups, for what is found without some documents and measured on them",
+    "document": "documents of the corpus that gave at least one window",
+    "query": "position of the token that attends",
+    "key": "position of the token that is attended to",
+    "query_bin": "at most 16 equal bins of the query's position, named by their first position",
+    "key_bin": "at most 16 equal bins of the key's position, named by their first position",
+    "span": "bins of the distance between query and key: 0, 1, 2, 3-4, 5-8, 9-16, ..., named by their smallest",
+    "repeat": "windows of random tokens that come twice",
+    "token": "tokens of the vocabulary",
+    "word": "words of a text",
+    "sample": "single tokens drawn at random from all windows, with their states in all layers",
+    "outlier": "tokens of massive norm",
+    "d_model": "coordinates of the residual stream",
+    "d_head": "coordinates of one head",
+    "mode": "singular or eigen modes, or coordinates by their variance, largest first",
+    "k": "the largest rank that ScreeNOT thinks possible",
+    "frequency": "frequencies of the discrete cosine transform",
+    "component": "position, context, residual",
+    "part": "mean, position, residual",
+    "part_query": "parts of the input that make the query: mean, position, residual",
+    "part_key": "parts of the input that make the key: mean, position, residual",
+    "pair": "pairs of a query and a key, the strongest first",
+    "shots": "how many worked examples stand before a question",
+    "order": "order of a finite difference",
+    "site": "places in the model where states are read",
+    "step": "steps of training",
+}
+"""Every axis of every result, and what runs along it. A second axis of the same kind ends in an underscore."""
+
+
+def axes_of(annotation: Any) -> tuple[str, ...] | None:
+    """The axis names of a shape annotation: `Float[ndarray, "position d_model"]` → ("position", "d_model")."""
+    if annotation in (float, int, bool):
+        return ()
+    text = getattr(annotation, "dim_str", None)
+    return None if text is None else tuple(text.split())
+
+
+def outputs_of(measure: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
+    """The names and axes of what a measure returns: the fields of its NamedTuple, or its own name."""
+    returned = typing.get_type_hints(measure)["return"]
+    if hasattr(returned, "_fields"):
+        hints = typing.get_type_hints(returned)
+        return {name: axes_of(hints[name]) or () for name in returned._fields}
+    return {measure.__name__: axes_of(returned) or ()}
+
+
+def labelled(measure: Callable[..., Any], each: Callable[..., Iterable[Any]] = map) -> Callable[..., xr.Dataset]:
+    """Lift a measure to labelled arrays.
+
+    The measure's parameters are looked up by name, its core axes are read from its annotations, and every axis that is
+    not named there (layer, block, ...) is looped over, by `map` or what is given for it. The result is a Dataset with
+    one variable per returned field.
+
+    >>> import numpy as np, xarray as xr
+    >>> from jaxtyping import Float
+    >>> def largest(spectrum: Float[np.ndarray, "mode"]) -> float:
+    ...     return float(spectrum.max())
+    >>> spectra = xr.DataArray([[3.0, 1.0], [5.0, 2.0]], dims=("layer", "mode"))
+    >>> labelled(largest)({"spectrum": spectra}).largest.values.tolist()
+    [3.0, 5.0]
+    """
+    hints = typing.get_type_hints(measure)
+    core = {name: axes_of(hints[name]) for name in inspect.signature(measure).parameters if name in hints}
+    outputs = outputs_of(measure)
+
+    def lifted(arrays: Mapping[str, Any], **options: Any) -> xr.Dataset:
+        given = {name: arrays[name] for name in core if name not in options and name in arrays}
+        named = {name: value for name, value in given.items() if isinstance(value, xr.DataArray)}
+        loops = loop_axes(named, core)
+        slices = {name: sliced(value, core[name]) for name, value in given.items()}
+
+        def one(at: dict[str, int]) -> tuple[Any, ...]:
+            return fields(measure(**{name: of(at) for name, of in slices.items()}, **options))
+
+        rows = list(each(one, indices(loops)))
+        stacked = {
+            name: (
+                (*loops, *axes),
+                np.stack([np.asarray(row[i]) for row in rows]).reshape((*loops.values(), *np.shape(rows[0][i]))),
+            )
+            for i, (name, axes) in enumerate(outputs.items())
+        }
+        return xr.Dataset(
+            stacked, coords=coordinates(named.values(), {a for dims, _ in stacked.values() for a in dims})
+        )
+
+    lifted.__name__, lifted.__doc__ = measure.__name__, measure.__doc__
+    return lifted
+
+
+def loop_axes(named: Mapping[str, xr.DataArray], core: Mapping[str, tuple[str, ...] | None]) -> dict[str, int]:
+    """The axes that the measure does not name itself, with their lengths."""
+    loops: dict[str, int] = {}
+    for name, array in named.items():
+        for axis in array.dims:
+            if axis not in (core[name] or ()):
+                loops[str(axis)] = array.sizes[axis]
+    return loops
+
+
+def indices(loops: Mapping[str, int]) -> list[dict[str, int]]:
+    """Every combination of the looped axes."""
+    return [dict(zip(loops, at, strict=True)) for at in np.ndindex(*loops.values())]
+
+
+def sliced(value: Any, axes: tuple[str, ...] | None) -> Callable[[Mapping[str, int]], Any]:
+    """Slices of a labelled array at indices of the looped axes, their axes in the order that the measure asks for."""
+    if not isinstance(value, xr.DataArray):
+        return lambda at: value
+    looped = [axis for axis in value.dims if axis not in (axes or ())]
+    values = value.transpose(*looped, *(axes or ())).values
+
+    def slice_at(at: Mapping[str, int]) -> Any:
+        found = values[tuple(at[str(axis)] for axis in looped)]
+        return found.item() if axes == () else found
+
+    return slice_at
+
+
+def fields(result: Any) -> tuple[Any, ...]:
+    """What a measure returned, as a tuple."""
+    return tuple(result) if isinstance(result, tuple) else (result,)
+
+
+def coordinates(arrays: Iterable[xr.DataArray], axes: set[str]) -> dict[str, xr.DataArray]:
+    """The coordinates that the inputs carry for the axes of the results."""
+    found: dict[str, xr.DataArray] = {}
+    for array in arrays:
+        for name, coordinate in array.coords.items():
+            if coordinate.dims == (name,) and name in axes:
+                found[str(name)] = coordinate
+    return found

@@ -1,0 +1,81 @@
+"""From labelled sums to labelled results: every measure that the schema names, run on what it asks for."""
+
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from armillary.measures import ranks, smoothness
+from armillary.results import store
+from armillary.results.former import renamed
+from armillary.results.labels import labelled
+from armillary.results.schema import GROUPS
+from armillary.results.store import Run
+from armillary.system.threads import side_by_side
+
+COORDINATES = {
+    "component": ["position", "context", "residual"],
+    "k": list(ranks.K),
+    "order": list(range(1, smoothness.ORDERS + 1)),
+}
+"""What stands along the axes that measures bring with them."""
+
+
+def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """The groups that measures make, from those that a pass made."""
+    results: dict[str, xr.Dataset] = {}
+    for name, group in GROUPS.items():
+        if group.measures and group.inputs[0] in groups:
+            arrays, made = inputs(group.inputs, {**groups, **results}), []
+            for measure in group.measures:
+                made.append(labelled(measure, side_by_side)(arrays))
+                arrays |= {str(field): made[-1][field] for field in made[-1].data_vars}
+            results[name] = described(name, with_coordinates(xr.merge(made, join="exact")))
+    return results
+
+
+def remeasured(folder: Path) -> Run:
+    """The run of a folder, measured again from what its pass kept."""
+    trees = {path: store.read(path, measured=False) for path in store.files_of(folder)}
+    held = {
+        str(name): renamed(str(name), node.to_dataset()).load()
+        for tree in trees.values()
+        for name, node in tree.children.items()
+    }
+    attributes = {path: {str(key): value for key, value in tree.attrs.items()} for path, tree in trees.items()}
+    for tree in trees.values():
+        tree.close()
+    made = measured({name: held[name] for name in held if name not in GROUPS or not GROUPS[name].measures})
+    for path, tree in trees.items():
+        groups = {str(name): made.get(str(name), held[str(name)]) for name in tree.children}
+        new = {name: part for name, part in made.items() if GROUPS[name].file == path.name}
+        store.write(folder, path.name, {**groups, **new}, attributes[path])
+    return store.open(folder)
+
+
+def inputs(sources: tuple[str, ...], groups: dict[str, xr.Dataset]) -> dict[str, Any]:
+    """Every variable that a measure may ask for by name; the first group that has it gives it.
+
+    `residual_position` is the variable or coordinate `position` of group `residual`, whatever the other groups hold.
+    """
+    found: dict[str, Any] = {}
+    for source in sources:
+        dataset = groups.get(source, xr.Dataset())
+        for name in dataset.data_vars:
+            found.setdefault(str(name), dataset[name])
+        found |= {f"{source}_{name}": dataset[name] for name in dataset.variables}
+    return found
+
+
+def with_coordinates(dataset: xr.Dataset) -> xr.Dataset:
+    """Axes that measures bring with them get their names or numbers."""
+    return dataset.assign_coords({axis: names for axis, names in COORDINATES.items() if axis in dataset.dims})
+
+
+def described(group: str, dataset: xr.Dataset) -> xr.Dataset:
+    """Units and meanings from the schema, beside the numbers."""
+    for name, variable in GROUPS[group].variables.items():
+        if name in dataset:
+            dataset[name].attrs.update(units=variable.unit, long_name=variable.text)
+    dataset.attrs["description"] = GROUPS[group].text
+    return dataset

@@ -1,0 +1,133 @@
+"""Results as figures need them: by path, one value per layer with its error, or a few layers of something larger."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float, Int
+
+from armillary.errors import RequestError
+from armillary.measures.errors.jackknife import half_width
+from armillary.measures.massive import TIMES
+from armillary.results.schema import GROUPS, Variable
+
+LEVEL = 0.95
+"""Level of every interval that is drawn or quoted."""
+
+REPEATS, WINDOWS = "repeats/induction_repeats", "head_groups/windows"
+"""Where a run says how many windows of repeated tokens, and how many groups of documents, it has."""
+
+
+def has(results: xr.DataTree, path: str) -> bool:
+    """Whether a run holds group/variable."""
+    group, _, variable = path.partition("/")
+    return group in results.children and variable in results.children[group].data_vars
+
+
+def array(results: xr.DataTree, path: str) -> xr.DataArray:
+    """The variable group/variable."""
+    group, _, variable = path.partition("/")
+    return results.children[group].to_dataset()[variable]
+
+
+def numbers(results: xr.DataTree, path: str, **at: int) -> Float[np.ndarray, "..."]:
+    """A variable as float64, at the given index of some axes."""
+    return np.asarray(array(results, path).isel(at).values, dtype=np.float64)
+
+
+def optional(results: xr.DataTree, path: str, **at: int) -> Float[np.ndarray, "..."] | None:
+    """The same, or None where the run lacks it."""
+    return numbers(results, path, **at) if has(results, path) else None
+
+
+def massive_times(results: xr.DataTree) -> float:
+    """How many times the layer's median norm a token of this run must exceed to be massive."""
+    return float(numbers(results, "outliers/threshold")) if has(results, "outliers/threshold") else TIMES
+
+
+def require(results: xr.DataTree, *groups: str) -> None:
+    """Refuse a run that lacks a group, with the command that adds it."""
+    lacking = [name for name in groups if name not in results.children]
+    if lacking:
+        held = ", ".join(f"/{name}" for name in results.children) or "nothing"
+        raise RequestError(f"expected a run with /{lacking[0]}, got {held}: `{GROUPS[lacking[0]].command}` adds it")
+
+
+def row_of(path: str) -> Variable:
+    """The schema's row of group/variable; an empty one for what the schema does not know."""
+    group, _, variable = path.partition("/")
+    known = GROUPS[group].variables if group in GROUPS else {}
+    return known.get(variable, Variable((), "", ""))
+
+
+def label_of(path: str) -> str:
+    """What a result is called in tables and figures."""
+    return row_of(path).label or path.partition("/")[2].replace("_", " ")
+
+
+def draws(results: xr.DataTree, path: str) -> int | float:
+    """On how many independent draws the error of a result rests: groups of documents, repeats; no bound: likelihood.
+
+    0 where the run does not say, and then there is no interval.
+    """
+    group, row = path.partition("/")[0], row_of(path)
+    if row.error == "likelihood":
+        return float("inf")
+    if row.error == "repeats":
+        return array(results, REPEATS).sizes["repeat"] if has(results, REPEATS) else 0
+    if "groups" in results.children[group].attrs:  # a probe that read some of the groups says of how many
+        return int(results.children[group].attrs["groups"])
+    if row.draws and has(results, row.draws):
+        return int((numbers(results, row.draws) > 0).sum())
+    if has(results, "corpus/group"):
+        return len(np.unique(numbers(results, "corpus/group")))
+    return array(results, WINDOWS).sizes["group"] if has(results, WINDOWS) else 0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One value per layer or block, and what is known of its error: NaN where nothing is.
+
+    `se` is a standard error that rests on so many independent `draws`; `low` and `high` are the extremes over the sets
+    that leave one group out, for ranks and maxima, which have no standard error.
+    """
+
+    axis: str
+    value: Float[np.ndarray, " layer"]
+    se: Float[np.ndarray, " layer"]
+    low: Float[np.ndarray, " layer"]
+    high: Float[np.ndarray, " layer"]
+    draws: int | float
+
+    def margin(self, at_once: int = 1) -> Float[np.ndarray, " layer"]:
+        """Half the width of a 95 % interval; of intervals that all hold at once, if several are read (Bonferroni)."""
+        return half_width(self.draws, 1 - (1 - LEVEL) / at_once) * self.se
+
+    def percent(self) -> "Estimate":
+        """A share in per cent."""
+        return replace(self, value=100 * self.value, se=100 * self.se, low=100 * self.low, high=100 * self.high)
+
+    def band(self) -> tuple[Float[np.ndarray, " layer"], Float[np.ndarray, " layer"]]:
+        """What is drawn around the value: the 95 % interval, or low and high."""
+        margin = self.margin()
+        known = np.isfinite(margin)
+        return np.where(known, self.value - margin, self.low), np.where(known, self.value + margin, self.high)
+
+
+def estimate(results: xr.DataTree, path: str, **at: int) -> Estimate:
+    """A variable over layers or blocks with the error that stands beside it under its name and an ending."""
+    variable = array(results, path).isel(at)
+    value = np.asarray(variable.values, dtype=np.float64)
+    beside = [optional(results, path + ending, **at) for ending in ("_se", "_low", "_high")]
+    se, low, high = (np.full_like(value, np.nan) if error is None else error for error in beside)
+    return Estimate(str(variable.dims[0]), value, se, low, high, draws(results, path))
+
+
+def chosen(count: int, at_most: int) -> Int[np.ndarray, " chosen"]:
+    """Indices of at most so many layers, evenly spread, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, at_most)).round().astype(np.int64))
+
+
+def thinned(count: int, at_most: int) -> Int[np.ndarray, " chosen"]:
+    """Every n-th index, n as small as at_most allows."""
+    return np.arange(0, count, max(1, -(-count // at_most)), dtype=np.int64)

@@ -1,0 +1,83 @@
+"""What is measured from layer to layer."""
+
+from armillary.measures.anisotropy import anisotropy, outlier_dimensions
+from armillary.measures.dimension import dimension
+from armillary.measures.identity import token_share
+from armillary.measures.layers import layer_likeness
+from armillary.measures.norms import norm
+from armillary.results.schema.kinds import Group, Variable, axes, with_error
+
+LAYER, PAIRS, LARGEST = axes("layer"), axes("layer layer_"), axes("layer mode")
+
+SIMILARITY = {
+    "layer_cosine": Variable(PAIRS, "1", "mean cosine of a token's states in two layers, not centred"),
+    "cka_debiased": Variable(PAIRS, "1", "linear CKA of two layers, bias-corrected; may be negative"),
+    "cka": Variable(PAIRS, "1", "linear CKA of two layers, plug-in"),
+}
+
+CLOUD = {
+    **with_error(
+        "anisotropy",
+        Variable(LAYER, "1", "mean cosine of the states of two different tokens", label="anisotropy"),
+    ),
+    **with_error(
+        "anisotropy_centred",
+        Variable(
+            LAYER,
+            "1",
+            "the same, mean-centred over the sample; near 0 by construction",
+            label="anisotropy, mean-centred",
+        ),
+    ),
+    "outlier_dimension_count": Variable(LAYER, "dimensions", "coordinates with more than 5 times the average variance"),
+    "outlier_dimension_share": Variable(LAYER, "1", "their common share of the variance", share=True),
+    "dimension_index": Variable(LARGEST, "index", "the coordinates of largest variance, largest first"),
+    "dimension_share": Variable(LARGEST, "1", "their shares of the variance", share=True),
+    **with_error(
+        "dimension_twonn",
+        Variable(
+            LAYER,
+            "dimensions",
+            "intrinsic dimension of the sample by two nearest neighbours",
+            label="intrinsic dimension (TwoNN)",
+        ),
+        "likelihood",
+    ),
+    "dimension_twonn_null": Variable(
+        LAYER, "dimensions", "the same of a Gaussian cloud with as many points and the same covariance"
+    ),
+}
+
+IDENTITY = {
+    **with_error(
+        "token_share",
+        Variable(
+            LAYER,
+            "1",
+            "share of the residual's variance between tokens, corrected for degrees of freedom; may be negative",
+            label="share of the residual explained by the token",
+            share=True,
+        ),
+    ),
+    "token_share_null": Variable(
+        LAYER, "1", "highest share of 19 shuffles of the tokens: chance passes it once in 20", share=True
+    ),
+    "token_count": Variable(
+        LAYER, "tokens", "different tokens that entered: those that the sample holds at least twice"
+    ),
+}
+
+GROUPS: dict[str, Group] = {
+    "norms": Group(
+        "states.nc",
+        "norms of the hidden states",
+        with_error("norm", Variable(LAYER, "units of the stream", "mean norm of the kept tokens", label="norm")),
+        (norm,),
+    ),
+    "depth": Group(
+        "states.nc",
+        "the cloud of states of each layer, and the similarity of layers",
+        SIMILARITY | CLOUD | IDENTITY,
+        (layer_likeness, anisotropy, outlier_dimensions, dimension, token_share),
+    ),
+}

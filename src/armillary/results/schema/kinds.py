@@ -1,0 +1,71 @@
+"""What a row of the schema is: one variable, one group of variables."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+FORMAT = 1
+"""Raised when a change makes older files unreadable."""
+
+Over = Literal["documents", "repeats", "likelihood", "none"]
+"""What a standard error is over: groups of documents, windows of repeated tokens, the likelihood of a fit; or none."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable: axes, unit and meaning; whether a run may lack it; its short name, and what its error is over.
+
+    `label` is what tables, figures, comparison, report and explorer call it. A `share` is shown in per cent. `draws`
+    names the variable whose positive entries are the groups that its error rests on, where these are not all groups.
+    """
+
+    axes: tuple[str, ...]
+    unit: str
+    text: str
+    optional: bool = False
+    label: str = ""
+    share: bool = False
+    error: Over = "none"
+    draws: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group of a run: which file holds it, what it is about, its variables, the measures that give them.
+
+    A measure finds its parameters in the groups of `inputs`, the first that has them, and in what the measures before
+    it in the same group gave. `command` is what adds the group to a run.
+    """
+
+    file: str
+    text: str
+    variables: dict[str, Variable]
+    measures: tuple[Callable[..., Any], ...] = ()
+    inputs: tuple[str, ...] = ("residual", "corpus", "sample", "outliers")
+    command: str = "armillary survey"
+
+
+def axes(text: str) -> tuple[str, ...]:
+    """Axis names from words."""
+    return tuple(text.split())
+
+
+def with_error(name: str, row: Variable, over: Over = "documents") -> dict[str, Variable]:
+    """A variable and the standard error beside it."""
+    words = {
+        "documents": "its standard error over documents",
+        "repeats": "its standard error over windows of random tokens",
+        "likelihood": "its standard error by likelihood, not over documents",
+    }
+    return {
+        name: replace(row, error=over),
+        f"{name}_se": Variable(row.axes, row.unit, words[over], label=f"{row.label}, SE", share=row.share),
+    }
+
+
+def with_range(name: str, row: Variable, left_out: str = "group of documents") -> dict[str, Variable]:
+    """A rank or maximum, and its range as one group or fold after the other is left out."""
+    return {name: row} | {
+        f"{name}_{end}": Variable(row.axes, row.unit, f"its {end}est value when one {left_out} is left out")
+        for end in ("low", "high")
+    }

@@ -1,0 +1,142 @@
+"""A run: one folder, one netCDF file per group of results, each with its provenance and checked against the schema."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from armillary.errors import StoreError, reason
+from armillary.results.draft import Draft
+from armillary.results.former import Results, renamed
+from armillary.results.schema import FORMAT, GROUPS
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+STATES = "states.nc"
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """What a survey found: `results` is a DataTree of labelled arrays, `provenance` says how they were made."""
+
+    results: xr.DataTree
+    folder: Path | None = None
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Model, text, settings, versions and command."""
+        return {str(name): value for name, value in self.results.attrs.items()}
+
+    def plot(self, name: str, theme: str = "light") -> "go.Figure":
+        """One figure by name, "position-share", with its finding as title; a wrong name lists those of this run."""
+        from armillary.figures import plot  # plotly is loaded when a figure is asked for
+
+        return plot(self.results, name, theme)
+
+    def __repr__(self) -> str:
+        about = self.provenance
+        where = f" in {self.folder}" if self.folder else ""
+        return f"Run({about.get('model')} on {about.get('corpus')}, groups {', '.join(self.results.children)}{where})"
+
+    def _repr_html_(self) -> str:
+        from armillary.reporting.notebook import summary
+
+        return summary(self)
+
+
+def draft(folder: Path, file: str, provenance: Mapping[str, Any]) -> Draft:
+    """One file of a run, to be written group by group."""
+    return Draft(folder / file, plain_attributes({**provenance, "armillary_format": FORMAT}))
+
+
+def write(folder: Path, file: str, groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> Path:
+    """Write one file of a run at once: an older one stays whole until the new one is complete."""
+    with draft(folder, file, provenance) as begun:
+        begun.add(groups)
+        return begun.publish()
+
+
+def by_file(groups: Mapping[str, xr.Dataset]) -> dict[str, dict[str, xr.Dataset]]:
+    """The groups of each file that the schema names for them."""
+    files = sorted({GROUPS[name].file for name in groups})
+    return {file: {name: part for name, part in groups.items() if GROUPS[name].file == file} for file in files}
+
+
+def tree_of(groups: Mapping[str, xr.Dataset], attributes: Mapping[str, Any]) -> xr.DataTree:
+    """Groups under one root that carries the provenance and no coordinates."""
+    tree = Results.from_dict({f"/{name}": dataset for name, dataset in groups.items()})
+    tree.attrs.update(plain_attributes(attributes))
+    return tree
+
+
+def plain_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file can hold of a provenance; what is None is left out."""
+    return {key: plain(value) for key, value in attributes.items() if value is not None}
+
+
+def plain(value: Any) -> Any:
+    """A value that a netCDF attribute can hold, and that reads as it was written."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, int | float) else str(value)
+
+
+def open(folder: str | Path) -> Run:
+    """Open a run; large arrays are read when they are looked at."""
+    folder = Path(folder)
+    trees = [read(path) for path in files_of(folder)]
+    groups = {name: renamed(name, node.to_dataset()) for tree in trees for name, node in tree.children.items()}
+    attributes = {str(key): value for tree in reversed(trees) for key, value in tree.attrs.items()}
+    return Run(tree_of(groups, attributes), folder)
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of results in a folder, any of them; refuses a folder that holds none."""
+    files = sorted({group.file for group in GROUPS.values()})
+    found = [folder / file for file in files if (folder / file).exists()]
+    if not found:
+        unfinished = (folder / "checkpoint").exists()
+        raise StoreError(
+            f"expected a run in {folder}, got none of {', '.join(files)}: "
+            + ("its survey was interrupted, resume it with --resume" if unfinished else "run `armillary survey` first")
+        )
+    return found
+
+
+def read(path: Path, *, measured: bool = True) -> xr.DataTree:
+    """One file, checked against the schema; without `measured` what measures gave may be lacking."""
+    try:
+        tree = xr.open_datatree(path, engine="h5netcdf", phony_dims="sort")
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise StoreError(
+            f"{path} is not a results file of Armillary ({reason(error)}): restore it or survey again"
+        ) from error
+    version = tree.attrs.get("armillary_format")
+    if version != FORMAT:
+        raise StoreError(
+            f"{path} has format {version}, expected {FORMAT}: survey again, or open it with the version that made it"
+        )
+    for name, node in tree.children.items():
+        if name in GROUPS and (measured or not GROUPS[name].measures):
+            check(path, name, renamed(name, node.to_dataset()))
+    return tree
+
+
+def check(path: Path, name: str, dataset: xr.Dataset) -> None:
+    """Refuse a group whose variables are missing or have other axes than the schema says."""
+    for variable, row in GROUPS[name].variables.items():
+        if variable not in dataset:
+            if row.optional:
+                continue
+            cure = f"run armillary measure {path.parent}" if GROUPS[name].measures else "survey again"
+            raise StoreError(f"{path} lacks /{name}/{variable}: the file is incomplete or older, {cure}")
+        if dataset[variable].dims != row.axes:
+            raise StoreError(
+                f"{path}: /{name}/{variable} has axes {dataset[variable].dims}, expected {row.axes}: survey again"
+            )

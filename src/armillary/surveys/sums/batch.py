@@ -1,0 +1,71 @@
+"""What accumulators are given: the states of a few windows at every site, and what is known about each token."""
+
+import math
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from numpy.typing import DTypeLike
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The states of some windows at every site of one kind, position 0 already set apart when it is dropped.
+
+    `states` are zero where a token is left out: what every sum runs over. `norms` are those of all tokens.
+    """
+
+    states: tuple[Float[Tensor, "context position d_model"], ...]
+    norms: Float[Tensor, "site context position"]
+    kept: Bool[Tensor, "context position"]
+    contexts: tuple[int, ...]
+    groups: tuple[int, ...]
+    shifts: tuple[int, ...]
+    first: Float[Tensor, "site context d_model"] | None = None
+
+    @cached_property
+    def totals(self) -> Float[Tensor, "site context d_model"]:
+        """The sum of every window over its kept tokens, in float64."""
+        total = lasting(len(self.states), len(self.contexts), self.states[0].shape[-1])
+        for into, states in zip(total, self.states, strict=True):
+            torch.sum(states, 1, dtype=torch.float64, out=into)
+        return total
+
+    def runs(self) -> Iterator[tuple[int, slice]]:
+        """Consecutive windows of the same group."""
+        start = 0
+        for end in range(1, len(self.groups) + 1):
+            if end == len(self.groups) or self.groups[end] != self.groups[start]:
+                yield self.groups[start], slice(start, end)
+                start = end
+
+
+def blanked(states: tuple[Tensor, ...], kept: Bool[Tensor, "context position"]) -> tuple[Tensor, ...]:
+    """The states with zeros where a token is left out, in place: a copy of all sites would cost as much as the sums."""
+    if not bool(kept.all()):
+        for site in states:
+            site[~kept] = 0
+    return states
+
+
+def lengths(states: Float[Tensor, "context position d_model"]) -> Float[Tensor, "context position"]:
+    """‖x‖ of every token, summed in float64."""
+    return torch.linalg.vector_norm(states, dim=-1, dtype=torch.float64)
+
+
+def lasting(*shape: int, dtype: DTypeLike = np.float64) -> Tensor:
+    """Zeros in a mapping of their own: what outlives a batch must not lie between what comes and goes."""
+    count = math.prod(shape)
+    memory = mmap.mmap(-1, max(np.dtype(dtype).itemsize * count, 1))
+    return torch.from_numpy(np.frombuffer(memory, dtype, count).reshape(shape))
+
+
+def added(mine: dict[int, Tensor], other: dict[int, Tensor]) -> dict[int, Tensor]:
+    """Two tables of sums by group in one. A group that only one side knows is passed on, not copied."""
+    both = {group: mine[group] + other[group] for group in mine.keys() & other.keys()}
+    return dict(sorted({**mine, **other, **both}.items()))

@@ -1,0 +1,70 @@
+"""What attention heads do, summed by group of documents: a frozen record that merges."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from armillary.attention.reading import HeadStatistics
+from armillary.surveys.sums.batch import added
+
+
+@dataclass(frozen=True)
+class Heads:
+    """For each group: the number of windows, and the sum over windows of every statistic, in float64.
+
+    A window's value is a mean over its queries, so that every window counts alike. `ranked` counts the windows of the
+    sample whose maps were taken apart, `ranks` sums their effective and stable ranks.
+    """
+
+    windows: dict[int, int]
+    scalars: dict[int, Float[Tensor, "block head scalar"]]
+    profile: dict[int, Float[Tensor, "block head span"]]
+    map: dict[int, Float[Tensor, "block head query_bin key_bin"]]
+    signal: dict[int, Float[Tensor, "block head key_bin"]]
+    mixing: dict[int, Float[Tensor, "block measure"]]
+    ranked: dict[int, int]
+    ranks: dict[int, Float[Tensor, "block head two"]]
+
+    @classmethod
+    def of(cls, batch: HeadStatistics, groups: tuple[int, ...]) -> "Heads":
+        """The sums of one batch, whose windows belong to `groups`."""
+        rows: dict[int, list[int]] = {}
+        for row, group in enumerate(groups):
+            rows.setdefault(group, []).append(row)
+        sampled = {group: [i for i, row in enumerate(batch.ranked) if row in rows[group]] for group in rows}
+        sampled = {group: found for group, found in sampled.items() if found}
+        return cls(
+            windows={group: len(own) for group, own in rows.items()},
+            scalars=group_sums(batch.scalars, rows),
+            profile=group_sums(batch.profile, rows),
+            map=group_sums(batch.map, rows),
+            signal=group_sums(batch.signal, rows),
+            mixing=group_sums(batch.mixing, rows),
+            ranked={group: len(own) for group, own in sampled.items()},
+            ranks=group_sums(batch.ranks, sampled),
+        )
+
+    def merge(self, other: "Heads") -> "Heads":
+        """The sums of both."""
+        return Heads(
+            windows=counted(self.windows, other.windows),
+            scalars=added(self.scalars, other.scalars),
+            profile=added(self.profile, other.profile),
+            map=added(self.map, other.map),
+            signal=added(self.signal, other.signal),
+            mixing=added(self.mixing, other.mixing),
+            ranked=counted(self.ranked, other.ranked),
+            ranks=added(self.ranks, other.ranks),
+        )
+
+
+def group_sums(values: Float[Tensor, "context *shape"], rows: dict[int, list[int]]) -> dict[int, Tensor]:
+    """The sum over each group's rows."""
+    return {group: values[own].sum(0, dtype=torch.float64) for group, own in sorted(rows.items())}
+
+
+def counted(mine: dict[int, int], other: dict[int, int]) -> dict[int, int]:
+    """Two counts by group in one."""
+    return {group: mine.get(group, 0) + other.get(group, 0) for group in sorted(mine.keys() | other.keys())}

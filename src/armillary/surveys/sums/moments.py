@@ -1,0 +1,106 @@
+"""Second moments that merge (Chan, Golub and LeVeque): about the mean of each part, never about zero."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from armillary.surveys.sums.batch import Batch, lasting
+from armillary.system.threads import side_by_side
+
+
+@dataclass(frozen=True)
+class Spread:
+    """For each group: number of tokens, mean, and the sum of squared distances from that mean, at every site."""
+
+    counts: dict[int, int]
+    means: dict[int, Float[Tensor, "site d_model"]]
+    squares: dict[int, Float[Tensor, " site"]]
+
+    @classmethod
+    def of(cls, batch: Batch) -> "Spread":
+        """The spread of one batch; in float64, where a large mean costs no digits."""
+        norms = batch.norms.masked_fill(~batch.kept, 0)
+        whole = cls({}, {}, {})
+        for group, run in batch.runs():
+            count = int(batch.kept[run].sum())
+            if count:
+                mean = batch.totals[:, run].sum(1) / count
+                squares = norms[:, run].square().sum((1, 2)) - count * mean.square().sum(-1)
+                whole = whole.merge(cls({group: count}, {group: mean}, {group: squares}))
+        return whole
+
+    def merge(self, other: "Spread") -> "Spread":
+        """Both parts, each group about its common mean."""
+        counts, means, squares = dict(self.counts), dict(self.means), dict(self.squares)
+        for group, more in other.counts.items():
+            if group not in counts:
+                counts[group], means[group], squares[group] = more, other.means[group], other.squares[group]
+                continue
+            mine, total = counts[group], counts[group] + more
+            step = other.means[group] - means[group]
+            squares[group] = squares[group] + other.squares[group] + (mine * more / total) * step.square().sum(-1)
+            means[group] = means[group] + step * (more / total)
+            counts[group] = total
+        return Spread(counts, means, squares)
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Number of tokens, mean, and Σ (x − mean)(x − mean)ᵀ over all groups."""
+
+    count: int
+    mean: Float[Tensor, "site d_model"]
+    matrix: Float[Tensor, "site d_model d_model_"]
+
+    @classmethod
+    def of(cls, batch: Batch) -> "Scatter":
+        """The scatter of one batch."""
+        sites, width = len(batch.states), batch.states[0].shape[-1]
+        zeros = torch.zeros(sites, width, dtype=torch.float64)
+        return cls(0, zeros, lasting(sites, width, width)).extended(batch)
+
+    def extended(self, batch: Batch) -> "Scatter":
+        """This scatter and a batch's, merged in place: the matrices are large, and this record is given up.
+
+        Products are formed in the states' own precision about the batch's mean; they are summed in float64.
+        """
+        count = int(batch.kept.sum())
+        total = max(self.count + count, 1)
+        means = batch.totals.sum(1) / max(count, 1)
+        step = means - self.mean
+        kept, centres, offsets, into = batch.kept.numpy(), means.numpy(), step.numpy(), self.matrix.numpy()
+        left_out = None if kept.all() else ~kept.ravel()
+
+        threads = torch.get_num_threads()
+
+        def add(first: int) -> None:
+            # One room for all sites of a thread: memory that comes and goes costs more than the sums.
+            rows = np.empty((kept.size + 1, into.shape[-1]), batch.states[0].numpy().dtype)
+            product = np.empty(into.shape[1:], rows.dtype)
+            for site in range(first, len(into), threads):
+                states = batch.states[site].numpy()
+                # The centre is rounded to the states' precision; what that leaves is the square of a rounding error.
+                np.subtract(states, centres[site].astype(rows.dtype), out=rows[:-1].reshape(states.shape))
+                if left_out is not None:
+                    rows[:-1][left_out] = 0
+                # The step between the two means joins the product as one more row.
+                rows[-1] = np.sqrt(self.count * count / total) * offsets[site]
+                into[site] += np.matmul(rows.T, rows, out=product)
+
+        side_by_side(add, range(threads), threads)
+        return Scatter(self.count + count, self.mean + step * (count / total), self.matrix)
+
+    def merge(self, other: "Scatter") -> "Scatter":
+        """Both parts, about their common mean."""
+        return Scatter(self.count, self.mean, self.matrix.clone()).absorbed(other)
+
+    def absorbed(self, other: "Scatter") -> "Scatter":
+        """Both parts, in place; a new tensor object says that something changed."""
+        total = max(self.count + other.count, 1)
+        step = other.mean - self.mean
+        self.matrix.add_(other.matrix)
+        self.matrix.baddbmm_((self.count * other.count / total * step)[:, :, None], step[:, None, :])
+        return Scatter(self.count + other.count, self.mean + step * (other.count / total), self.matrix.detach())

@@ -1,0 +1,1 @@
+"""This machine: caches, threads, progress, versions, whole files."""

@@ -1,0 +1,278 @@
+"""Runs made up for figures: every variable that a figure may ask for, of the right shape, with a known content."""
+
+import numpy as np
+import xarray as xr
+
+GROUPS = 16
+
+
+def run_of(layers=5, positions=24, contexts=32, d_model=16, samples=40, outliers=6, modes=8, seed=0):
+    """A run with a smooth position basis, clustered documents and all results; numbers can be changed by `changed`."""
+    rng = np.random.default_rng(seed)
+    angle = np.linspace(0, 2 * np.pi, positions)
+    document = np.arange(contexts) * max(4, contexts // 8) // contexts
+    groups = {
+        "residual": residual(rng, layers, angle, document, d_model),
+        "corpus": corpus(rng, document, positions),
+        "sample": sample(rng, layers, samples, positions, contexts, d_model),
+        "outliers": outlier_tokens(rng, layers, outliers, positions, contexts),
+        "variance": shares("layer", layers),
+        "attention_variance": shares("block", layers - 1),
+        "norms": over(layers, norm=10.0 * 2.0 ** np.arange(layers), norm_se=0.1),
+        "position": position(rng, layers, positions, modes, angle),
+        "context": context(layers),
+        "depth": depth(layers, modes),
+        **attention(rng, layers - 1),
+        **heads_and_position(rng, layers - 1, min(positions, 64)),
+    }
+    tree = xr.DataTree.from_dict({f"/{name}": dataset for name, dataset in groups.items()})
+    tree.attrs.update(model="m", corpus="c", groups="16 groups, whole documents", contexts=contexts)
+    return tree
+
+
+def changed(results, **values):
+    """The run with other numbers: group__variable=array or number for every layer; None takes the variable out."""
+    groups = {name: node.to_dataset().copy() for name, node in results.children.items()}
+    for path, value in values.items():
+        group, name = path.split("__")
+        if value is None:
+            groups[group] = groups[group].drop_vars(name, errors="ignore")
+            continue
+        old = groups[group][name]
+        groups[group][name] = (old.dims, np.broadcast_to(np.asarray(value), old.shape).copy(), old.attrs)
+    tree = xr.DataTree.from_dict({f"/{name}": dataset for name, dataset in groups.items()})
+    tree.attrs.update(results.attrs)
+    return tree
+
+
+def over(layers, axis="layer", **values):
+    """Variables along the layers."""
+    return xr.Dataset({name: (axis, np.broadcast_to(value, layers).astype(float)) for name, value in values.items()})
+
+
+def residual(rng, layers, angle, document, d_model):
+    spiral = np.zeros((layers, len(angle), d_model))
+    spiral[..., 0], spiral[..., 1] = np.cos(angle), np.sin(angle)
+    windows = rng.normal(size=(document.max() + 1, d_model))[document]
+    noise = rng.normal(size=(layers, len(angle), d_model))
+    return xr.Dataset(
+        {
+            "mean": (("layer", "d_model"), rng.normal(size=(layers, d_model))),
+            "position_basis": (("layer", "position", "d_model"), spiral + 0.02 * noise),
+            "position_null": (("layer", "position", "d_model"), 0.1 * noise),
+            "context_basis": (
+                ("layer", "context", "d_model"),
+                windows + 0.3 * rng.normal(size=(layers, len(document), d_model)),
+            ),
+            "norm_largest": (("layer", "position"), np.full((layers, len(angle)), 40.0)),
+        },
+        coords={"position": np.arange(1, len(angle) + 1)},
+    )
+
+
+def corpus(rng, document, positions):
+    names = np.array([f"document {i}" for i in range(document.max() + 1)])
+    return xr.Dataset(
+        {
+            "tokens": (("context", "place"), rng.integers(0, 99, (len(document), positions + 1))),
+            "document_index": ("context", document),
+            "document_name": ("document", names),
+            "group": ("context", np.arange(len(document)) % GROUPS),
+        }
+    )
+
+
+def sample(rng, layers, samples, positions, contexts, d_model):
+    return xr.Dataset(
+        {
+            "states": (("layer", "sample", "d_model"), rng.normal(size=(layers, samples, d_model))),
+            "context": ("sample", rng.integers(0, contexts, samples)),
+            "position": ("sample", rng.integers(1, positions + 1, samples)),
+            "text": ("sample", np.array(["a"] * samples)),
+            "massive": ("sample", np.arange(samples) == 0),
+        }
+    )
+
+
+def outlier_tokens(rng, layers, outliers, positions, contexts):
+    return xr.Dataset(
+        {
+            "context": ("outlier", rng.integers(0, contexts, outliers)),
+            "position": ("outlier", rng.integers(1, positions + 1, outliers)),
+            "token": ("outlier", rng.integers(0, 99, outliers)),
+            "text": ("outlier", np.array([" the", ".", " the", "\\n", " of", ","] * outliers)[:outliers].astype(str)),
+            "ratio": (("outlier", "layer"), 25.0 + np.arange(outliers)[:, None] + np.arange(layers)),
+            "median_norm": ("layer", np.full(layers, 10.0)),
+        }
+    )
+
+
+def shares(axis, layers):
+    values = np.tile([0.1, 0.2, 0.7], (layers, 1))
+    floor = np.tile([0.01, 0.02, np.nan], (layers, 1))
+    return xr.Dataset(
+        {"share": ((axis, "component"), values), "share_floor": ((axis, "component"), floor)},
+        coords={"component": ["position", "context", "residual"]},
+    )
+
+
+def position(rng, layers, positions, modes, angle):
+    energy = np.tile(100.0 / 2.0 ** np.arange(modes), (layers, 1))
+    energy[:, -1] = -0.1
+    gram = np.cos(angle[:, None] - angle)
+    curves = over(
+        layers,
+        share_corrected=np.linspace(0.02, 0.1, layers),
+        share_corrected_se=0.004,
+        share_null=0.015,
+        rank_stable=2.4,
+        rank_stable_null=9.0,
+        rank_stable_corrected=np.linspace(2.0, 2.2, layers),
+        rank_stable_corrected_se=0.1,
+        relative_norm=0.35,
+        relative_norm_null=0.12,
+        relative_norm_corrected=np.linspace(0.3, 0.33, layers),
+        relative_norm_corrected_se=0.01,
+        rank_screenot=12.0,
+        rank_screenot_low=11.0,
+        rank_screenot_high=13.0,
+        rank_screenot_null=8.0,
+        rank_heldout=3.0,
+        rank_heldout_low=2.0,
+        rank_heldout_high=4.0,
+        energy_heldout_null=0.8,
+        theorem1_residual=0.02,
+    )
+    low = 1 - 0.9 ** (1 + np.arange(21))
+    fields = {
+        "singular_value": (("layer", "mode"), np.sqrt(np.abs(energy)) + 0.1),
+        "energy_heldout": (("layer", "mode"), energy),
+        "gram": (("layer", "position", "position_"), np.tile(gram, (layers, 1, 1))),
+        "low_frequency_share": (("layer", "frequency"), np.tile(low, (layers, 1))),
+        "low_frequency_share_low": (("layer", "frequency"), np.tile(low - 0.03, (layers, 1))),
+        "low_frequency_share_high": (("layer", "frequency"), np.tile(low + 0.03, (layers, 1))),
+        "low_frequency_share_null": (("layer", "frequency"), np.tile(low / 3, (layers, 1))),
+        "low_frequency_share_sinusoidal": ("frequency", low / 2),
+        "difference_max": (("layer", "order"), np.tile([10.0, 300.0, 9e4], (layers, 1))),
+        "theorem1_bound": (("layer", "order"), np.tile([0.5, 0.3, 0.4], (layers, 1))),
+        "theorem1_bound_published": (("layer", "order"), np.tile([0.1, 0.01, 0.4], (layers, 1))),
+    }
+    return curves.assign(fields)
+
+
+def context(layers):
+    return over(
+        layers,
+        similarity_within=0.5,
+        similarity_within_se=0.02,
+        similarity_between=0.2,
+        similarity_between_se=0.01,
+        similarity_null=0.033,
+        silhouette=0.2,
+        silhouette_null=-0.1,
+        purity=0.7,
+        purity_null=0.1,
+        incoherence_mean=0.06,
+        incoherence_mean_se=0.003,
+        incoherence_mean_null_rotation=0.033,
+        incoherence_mean_null_covariance=0.08,
+        incoherence_max=0.4,
+        incoherence_max_low=0.35,
+        incoherence_max_high=0.45,
+        incoherence_max_null_rotation=0.2,
+        incoherence_max_null_covariance=0.5,
+        kernel_departure=0.3,
+        kernel_bound=9.0,
+    )
+
+
+def depth(layers, modes):
+    distance = np.abs(np.arange(layers)[:, None] - np.arange(layers))
+    curves = over(
+        layers,
+        anisotropy=0.6,
+        anisotropy_centred=0.01,
+        dimension_twonn=12.0,
+        dimension_twonn_se=0.5,
+        dimension_twonn_null=30.0,
+        outlier_dimension_share=0.4,
+        token_share=0.5,
+        token_share_se=0.01,
+        token_share_null=0.1,
+    )
+    return curves.assign(
+        layer_cosine=(("layer", "layer_"), 0.9**distance),
+        cka_debiased=(("layer", "layer_"), 0.8**distance),
+        dimension_share=(("layer", "mode"), np.tile(0.3 / (1 + np.arange(modes)), (layers, 1))),
+    )
+
+
+def attention(rng, blocks, heads=4, bins=4, repeats=8):
+    """Heads from near to far, their names, and what attention does to a window."""
+    at = ("block", "head")
+    rising = np.linspace(0.05, 0.9, blocks * heads).reshape(blocks, heads)
+    falls = rising[..., None] ** np.arange(6)
+    maps = rising[..., None, None] * np.eye(bins) + (1 - rising[..., None, None]) / bins
+    values = dict.fromkeys(("entropy_relative", "mass_first", "mass_previous", "mass_self"), (at, rising))
+    values |= {"distance": (at, 20 * rising), "signal_propagation": (at, rising)}
+    values |= {"rank_effective": (at, 10 * rising), "rank_stable": (at, 5 * rising)}
+    values |= {"distance_profile": ((*at, "span"), falls / falls.sum(-1, keepdims=True))}
+    values |= {"map": ((*at, "query_bin", "key_bin"), maps)}
+    values |= {"signal_propagation_profile": ((*at, "key_bin"), np.repeat(rising[..., None], bins, -1))}
+    values |= {f"{name}_se": (dims, np.full(value.shape, 0.01)) for name, (dims, value) in values.items()}
+    starts = 6 * np.arange(bins)
+    kinds = np.array(["", "induction", "duplicate", "previous", "sink", "local", "uniform", ""])
+    scores = dict.fromkeys(kinds[1:6], (at, rising)) | {f"{name}_se": (at, 0 * rising + 0.01) for name in kinds[1:6]}
+    nulls = {f"{name}_null": ((), 0.02) for name in kinds[1:6]}
+    parts = ["mean", "position", "residual"]
+    share = np.zeros((blocks, heads, 3, 3)) + 0.05
+    share[..., 2, 2] = 0.6
+    shares = {
+        name: ((*at, "part_query", "part_key"), value) for name, value in (("share", share), ("share_se", share / 50))
+    }
+    sides = {f"{name}_{side}": value for name in ("similarity", "collapse") for side, value in SIDES.items()}
+    return {
+        "heads": xr.Dataset(values, coords={"span": [0, 1, 2, 3, 5, 9], "query_bin": starts, "key_bin": starts}),
+        "mixing": over(blocks, "block", output_norm=0.4, **sides, **{f"{n}_se": 0.01 for n in (*sides, "output_norm")}),
+        "taxonomy": xr.Dataset({"kind": (at, np.resize(kinds, (blocks, heads)))} | scores | nulls),
+        "repeats": xr.Dataset({"induction_repeats": ((*at, "repeat"), rng.uniform(size=(blocks, heads, repeats)))}),
+        "constituents": xr.Dataset(shares, {"part_query": parts, "part_key": parts}, {"groups": 7}),
+    }
+
+
+def heads_and_position(rng, blocks, positions, heads=4):
+    """Weights along position directions, smoothness and peaks, and one head in one window, masked as a causal model."""
+    at = ("block", "head")
+    rising = np.linspace(0.05, 0.9, blocks * heads).reshape(blocks, heads)
+    low = 1 - 0.9 ** (1 + np.arange(21))
+    smooth = {
+        "gram": np.tile(low, (blocks, 1)),
+        "weighted": rising[..., None] * low,
+        "logits": rising[..., None] * low / 2,
+    }
+    shares = {f"low_frequency_share_{name}": value for name, value in smooth.items()}
+    shares |= {f"low_frequency_share_{name}_null": smooth[name] / 3 for name in ("gram", "weighted")}
+    shares |= {"low_frequency_share_logits_se": 0 * smooth["logits"] + 0.01}
+    peaks = {"argmax_share": (at, rising), "argmax_share_null": (at, 0 * rising + 0.1)}
+    masked = np.where(np.tri(positions, dtype=bool), 0.0, np.nan)
+    panels = {f"{one}_{other}": rng.normal(size=masked.shape) for one in SPLIT for other in SPLIT}
+    panels["logits"] = sum(panels.values()) + 3
+    panels["pattern"] = np.tri(positions) / (1 + np.arange(positions))[:, None]
+    texts = np.resize(np.array([" the", "<b>bold</b>", "&lt;b&gt;", "$x$ $y$", "\\n"]), positions)
+    return {
+        "dissection": xr.Dataset(
+            {"energy_position": (at, rising), "energy_position_null": (at, 0 * rising + 0.1)}, attrs={"rank": 20}
+        ),
+        "qk_smoothness": xr.Dataset(
+            {name: ((*at[: value.ndim - 1], "frequency"), value) for name, value in shares.items()} | peaks,
+            attrs={"groups": 7},
+        ),
+        "six_panels": xr.Dataset(
+            {name: (("query", "key"), (masked + value).astype(np.float32)) for name, value in panels.items()}
+            | {"text": ("query", texts), "block": ((), 1), "head": ((), 2), "context": ((), 0)}
+        ),
+    }
+
+
+SPLIT = ("position", "rest")
+SIDES = {"residual": 0.3, "output": 0.5}

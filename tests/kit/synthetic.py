@@ -1,0 +1,25 @@
+"""Small clouds of states that go through the accumulators as a model's would."""
+
+import numpy as np
+import torch
+
+from armillary.surveys.engines.local import Captured, extended
+from armillary.surveys.plan import Plan
+
+
+def plan_for(contexts, positions, *, groups=None, batch=4, outliers="drop", first="drop", scatter="residual", seed=0):
+    tokens = np.arange(contexts * (positions + 1), dtype=np.int64).reshape(contexts, -1) % 50
+    index = np.arange(contexts) * (groups or 4) // contexts
+    return Plan(tokens, index, seed, first, outliers, scatter, "all", batch)
+
+
+def state_of(states, plan, rule=None, attention=()):
+    """The state of given tables [layer context position d_model], batch by batch in the order of the plan."""
+    total = None
+    rule = torch.ones(len(states), dtype=torch.float64) if rule is None else rule
+    for shard in plan.shards:
+        for rows in plan.batches(shard):
+            part = slice(rows.start, rows.stop)
+            captured = Captured(rows, tuple(s[part] for s in states), tuple(s[part] for s in attention))
+            total = extended(total, captured, plan, rule)
+    return total

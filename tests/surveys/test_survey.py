@@ -1,0 +1,354 @@
+"""A whole survey on tiny models: parity, reproducibility, folders, refusals."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import torch
+import transformers
+
+import armillary as arm
+from armillary.errors import BrokenContract, NonFiniteError, RequestError, StoreError
+from armillary.models.states import reading
+
+
+def llama(seed=0, **changes):
+    options = {
+        "vocab_size": 97,
+        "hidden_size": 32,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "intermediate_size": 48,
+        "max_position_embeddings": 64,
+    } | changes
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return arm.load(transformers.LlamaForCausalLM(transformers.LlamaConfig(**options)))
+
+
+@pytest.fixture(scope="module")
+def view():
+    torch.set_num_threads(1)
+    return llama()
+
+
+@pytest.fixture(scope="module")
+def text():
+    return np.random.default_rng(0).integers(3, 97, (300, 16))
+
+
+def arrays(run):
+    return {f"{g}/{n}": v.values for g, node in run.results.children.items() for n, v in node.data_vars.items()}
+
+
+def assert_same_bits(ours, theirs):
+    ours, theirs = arrays(ours), arrays(theirs)
+    assert ours.keys() == theirs.keys()
+    for name, value in ours.items():
+        assert value.dtype == theirs[name].dtype, name
+        equal_nan = value.dtype.kind == "f"
+        assert np.array_equal(value, theirs[name], equal_nan=equal_nan), name
+
+
+def test_captured_sums_are_those_of_the_models_own_hidden_states(view, text):
+    run = arm.survey(view, text[:40], progress=False)
+    order = run.results["corpus"].tokens.values
+    with torch.no_grad():
+        out = view.backbone(input_ids=torch.from_numpy(order).long(), output_hidden_states=True)
+    for layer in range(3):
+        states = out.hidden_states[layer][:, 1:].double().numpy()
+        one = run.results["residual"].to_dataset().isel(layer=layer)
+        assert np.allclose(one["mean"], states.mean((0, 1)), atol=1e-6)
+        assert np.allclose(one.position_basis, states.mean(0) - states.mean((0, 1)), atol=1e-6)
+        assert np.allclose(one.context_basis, states.mean(1) - states.mean((0, 1)), atol=1e-6)
+        centred = (states - states.mean((0, 1))).reshape(-1, 32)
+        assert np.allclose(one.covariance, centred.T @ centred / len(centred), atol=1e-5)
+    sample = run.results["sample"].to_dataset()
+    picked = out.hidden_states[1].numpy()[sample.context.values, sample.position.values]
+    assert np.allclose(sample.states[1], picked, atol=1e-6)
+
+
+def test_the_last_state_is_read_before_the_final_norm(view, text):
+    tokens = torch.from_numpy(text[:4]).long()
+    with torch.no_grad(), reading(view) as read:
+        last = view.backbone(input_ids=tokens).last_hidden_state
+    residual, attention = read.take(3)
+    assert len(residual) == 4
+    assert len(attention) == 3
+    assert torch.allclose(view.final_norm(residual[-1]), last, atol=1e-6)
+    assert torch.allclose(view.blocks[0].input_layernorm(residual[0]), attention[0], atol=1e-6)
+
+
+def test_no_hook_outlives_the_pass(view, text):
+    def hooks():
+        return sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in view.model.modules())
+
+    before = hooks()
+    arm.survey(view, text[:8], progress=False)
+    assert hooks() == before
+    with pytest.raises(ZeroDivisionError), reading(view):
+        raise ZeroDivisionError
+    assert hooks() == before
+
+
+def test_a_model_that_skips_a_block_is_refused(view, text):
+    with torch.no_grad(), reading(view) as read:
+        view.backbone(input_ids=torch.from_numpy(text[:2]).long())
+        with pytest.raises(BrokenContract, match="expected 5 blocks to run in one pass, saw 3"):
+            read.take(5)
+
+
+def test_another_batch_size_agrees_and_the_same_one_gives_the_same_bits(view, text):
+    one = arm.survey(view, text[:70], batch=8, progress=False)
+    assert_same_bits(one, arm.survey(view, text[:70], batch=8, progress=False))
+    other = arm.survey(view, text[:70], batch=3, progress=False)
+    for name, value in arrays(one).items():
+        if value.dtype.kind == "f":
+            scale = np.nanmax(np.abs(value), initial=0) or 1
+            assert np.nanmax(np.abs(value - arrays(other)[name]), initial=0) <= 1e-5 * scale, name
+            assert np.array_equal(np.isnan(value), np.isnan(arrays(other)[name])), name
+        else:
+            assert np.array_equal(value, arrays(other)[name]), name
+
+
+def test_a_post_norm_model_gives_the_residual_stream_as_attention_input(text):
+    config = transformers.BertConfig(
+        vocab_size=97, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48
+    )
+    run = arm.survey(arm.load(transformers.BertModel(config)), text[:20], progress=False)
+    residual, attention = run.results["residual"], run.results["attention"]
+    assert np.array_equal(attention.position_basis, residual.position_basis[:2])
+    assert attention.position_null.dims == ("block", "position", "d_model")
+
+
+def test_an_unknown_family_still_gets_its_residual_stream(text):
+    config = transformers.Starcoder2Config(
+        vocab_size=97,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=48,
+    )
+    view = arm.load(transformers.Starcoder2Model(config))
+    assert view.family is None
+    run = arm.survey(view, text[:20], progress=False)
+    assert run.results["residual"].sizes["layer"] == 3
+    assert "attention" not in run.results.children
+
+
+def test_a_run_on_disk_is_the_run_in_memory(view, text, tmp_path):
+    written = arm.survey(view, text[:40], out=tmp_path / "run", progress=False, report=False)
+    assert_same_bits(written, arm.survey(view, text[:40], progress=False))
+    again = arm.open(tmp_path / "run")
+    assert_same_bits(again, written)
+    assert again.provenance["corpus_sha256"] == written.provenance["corpus_sha256"]
+    assert not (tmp_path / "run" / "checkpoint").exists()
+    for key in ("model_sha256", "versions", "command", "seed", "dtype", "outlier_rule", "groups", "bos", "created"):
+        assert key in again.provenance, key
+
+
+def test_a_folder_that_holds_a_run_is_not_touched(view, text, tmp_path):
+    arm.survey(view, text[:20], out=tmp_path, progress=False, report=False)
+    before = (tmp_path / "states.nc").read_bytes()
+    with pytest.raises(StoreError, match=r"already holds a run: choose another --out"):
+        arm.survey(view, text[20:40], out=tmp_path, progress=False)
+    with pytest.raises(StoreError, match=r"already holds a run"):
+        arm.survey(view, text[20:40], out=tmp_path, resume=True, progress=False)
+    assert (tmp_path / "states.nc").read_bytes() == before
+    resumed = arm.survey(view, text[:20], out=tmp_path, resume=True, progress=False, report=False)
+    assert resumed.provenance["contexts"] == 20
+    assert (tmp_path / "states.nc").read_bytes() == before
+
+
+def test_a_run_that_is_written_gets_its_page(view, text, tmp_path, capsys):
+    arm.survey(view, text[:20], out=tmp_path, progress=False)
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    (tmp_path / "report.html").unlink()
+    arm.survey(view, text[:20], out=tmp_path, resume=True, progress=False)
+    assert (tmp_path / "report.html").exists()
+    assert capsys.readouterr() == ("", "")
+
+
+def no_page_of_an_odd_run(_):
+    raise ValueError("a figure fails")
+
+
+@pytest.mark.parametrize("failing", ["the file", "a figure"])
+def test_a_page_that_fails_is_told_and_costs_nothing_else(view, text, tmp_path, monkeypatch, capsys, failing):
+    if failing == "the file":
+        (tmp_path / "report.html").mkdir()
+    else:
+        monkeypatch.setattr("armillary.reporting.run_report", no_page_of_an_odd_run)
+    run = arm.survey(view, text[:20], out=tmp_path, progress=False)
+    assert_same_bits(run, arm.open(tmp_path))
+    said = capsys.readouterr().err
+    assert said.startswith("the report was not written (")
+    assert said.endswith(f"the results are whole in {tmp_path}, and armillary report {tmp_path} tries again\n")
+
+
+def interrupted(view, text, folder, monkeypatch, shards=1):
+    from armillary.surveys.engines import local as engines
+
+    real, calls = engines.shard_state, []
+
+    def stopping(*arguments):
+        if len(calls) == shards:
+            raise KeyboardInterrupt
+        calls.append(1)
+        return real(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engines, "shard_state", stopping)
+        patch.setattr("armillary.surveys.plan.SHARD_TOKENS", 160)
+        patch.setattr(engines, "CHECKPOINT_SECONDS", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            arm.survey(view, text, out=folder, progress=False)
+
+
+def test_an_interrupted_run_is_resumed_to_the_same_bits(view, text, tmp_path, monkeypatch):
+    interrupted(view, text[:50], tmp_path, monkeypatch, shards=3)
+    with pytest.raises(StoreError, match=r"unfinished run: add --resume"):
+        arm.survey(view, text[:50], out=tmp_path, progress=False)
+    with pytest.raises(StoreError, match=r"holds no results.*--resume"):
+        arm.open(tmp_path)
+    with pytest.raises(StoreError, match=r"unfinished run of another model, text or setting"):
+        arm.survey(view, text[:50], out=tmp_path, seed=4, resume=True, progress=False)
+    monkeypatch.setattr("armillary.surveys.plan.SHARD_TOKENS", 160)
+    resumed = arm.survey(view, text[:50], out=tmp_path, resume=True, progress=False, report=False)
+    assert_same_bits(resumed, arm.survey(view, text[:50], progress=False))
+
+
+def test_a_damaged_checkpoint_is_named(view, text, tmp_path, monkeypatch):
+    interrupted(view, text[:50], tmp_path, monkeypatch)
+    shard = next((tmp_path / "checkpoint").glob("shard-*.bin"))
+    shard.write_bytes(shard.read_bytes()[:100])
+    monkeypatch.setattr("armillary.surveys.plan.SHARD_TOKENS", 160)
+    with pytest.raises(StoreError, match=r"checkpoint in .* cannot be read .*remove that folder"):
+        arm.survey(view, text[:50], out=tmp_path, resume=True, progress=False)
+
+
+def test_a_run_killed_at_random_moments_is_resumed_to_the_same_bits(tmp_path):
+    script = Path(__file__).with_name("kill_and_resume.py")
+    done = subprocess.run(
+        [sys.executable, script, str(tmp_path), "20"], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "20 killed and resumed, all the same bits" in done.stdout
+
+
+def test_states_that_are_not_finite_stop_the_run_with_layer_and_token(text):
+    broken = llama(seed=1)
+    with torch.no_grad():
+        broken.model.model.embed_tokens.weight[5] = float("nan")
+    tokens = np.full((8, 16), 7)
+    tokens[3, 9] = 5
+    with pytest.raises(NonFiniteError, match=r"layer 0 .* window 3, position 9 \(token id 5\).*--dtype float32"):
+        arm.survey(broken, tokens, progress=False)
+
+
+def test_a_survey_that_will_not_fit_is_refused_before_it_starts(view, text, monkeypatch):
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: type("Memory", (), {"available": 1000})())
+    with pytest.raises(
+        RequestError, match=r"needs about .* GB beyond the model, and 0.0 GB are free.*--sites residual"
+    ):
+        arm.survey(view, text, progress=False)
+
+
+def test_a_full_disk_leaves_no_half_file(view, text, tmp_path):
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    import signal
+
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
+    try:
+        with pytest.raises(StoreError, match=r"cannot write .*states.nc .*free some space or choose another --out"):
+            arm.survey(view, text[:20], out=tmp_path / "run", progress=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_a_measure_that_fails_while_the_states_are_written_leaves_no_half_file(view, text, tmp_path, monkeypatch):
+    def fails(groups):
+        raise ZeroDivisionError("in a measure")
+
+    monkeypatch.setattr("armillary.results.measuring.measured", fails)
+    with pytest.raises(ZeroDivisionError, match="in a measure"):
+        arm.survey(view, text[:20], out=tmp_path / "run", progress=False)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_a_disk_that_fills_up_while_the_measures_are_made_says_so(view, text, tmp_path, monkeypatch):
+    from armillary.results.netcdf import Netcdf
+
+    real, steps = Netcdf.add, []
+
+    def full(self, groups):
+        real(self, groups)
+        steps.append(list(groups))
+        if len(steps) == 2:
+            raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Netcdf, "add", full)
+    with pytest.raises(StoreError, match=r"cannot write .*states.nc \(No space left on device\): free some space"):
+        arm.survey(view, text[:20], out=tmp_path / "run", progress=False)
+    assert "residual" in steps[0]
+    assert "position" in steps[1]
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_a_full_disk_at_a_checkpoint_says_so(view, text, tmp_path, monkeypatch):
+    from armillary.surveys.checkpoint import Checkpoint
+
+    def full(*_):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr("armillary.surveys.plan.SHARD_TOKENS", 160)
+    monkeypatch.setattr("armillary.surveys.engines.local.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(Checkpoint, "places", full)
+    with pytest.raises(StoreError, match=r"cannot write the checkpoint .*No space left on device.*free some space"):
+        arm.survey(view, text[:50], out=tmp_path / "run", progress=False)
+
+
+def test_a_folder_that_cannot_be_made_is_named(view, text, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"cannot make the folder .*choose another --out"):
+        arm.survey(view, text[:20], out=tmp_path / "file" / "run", progress=False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"context": 5}, r"unknown setting 'context': did you mean 'contexts'\?"),
+        ({"nonsense": 5}, r"unknown setting 'nonsense': known are"),
+        ({"first": "maybe"}, r"first must be one of drop, keep, not 'maybe'"),
+        ({"batch": 0}, r"batch must be at least 1, not 0"),
+        ({"length": 2}, r"length must be at least 3, not 2"),
+        ({"sites": "residual", "covariance": "attention"}, r"covariance=attention needs .* use sites=all"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(view, text, changes, message):
+    with pytest.raises(RequestError, match=message):
+        arm.survey(view, text, progress=False, **changes)
+
+
+def test_help_shows_every_setting():
+    import inspect
+
+    shown = inspect.signature(arm.survey).parameters
+    assert {"contexts", "length", "first", "outliers", "covariance", "out", "resume"} <= set(shown)
+    assert shown["contexts"].default == 64
+
+
+def test_covariances_of_the_attention_inputs_are_kept_on_request(view, text):
+    run = arm.survey(view, text[:20], covariance="attention", progress=False)
+    assert run.results["attention"].covariance.dims == ("block", "d_model", "d_model_")
+    assert "covariance" not in arm.survey(view, text[:20], progress=False).results["attention"].data_vars
