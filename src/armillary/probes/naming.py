@@ -190,8 +190,8 @@ def text_masses(view: View, tokens: Int[np.ndarray, "context position"]) -> tupl
             seen = read.take(view.n_blocks)
             first.append(seen.scalars[0, ..., SCALARS.index("mass_first")])
             local.append(seen.profile[0, ..., :LOCAL_SPANS])
-    total_first, total_local = (torch.stack(rows).sum(0) / len(tokens) for rows in (first, local))
-    return total_first.numpy(), total_local.sum(-1).numpy()
+    mean_first, mean_local = (sum(rows[1:], start=rows[0]) / len(tokens) for rows in (first, local))
+    return mean_first.numpy(), mean_local.sum(-1).numpy()
 
 
 def with_names(run: Run, found: dict[str, xr.Dataset]) -> Run:
