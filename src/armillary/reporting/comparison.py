@@ -11,9 +11,10 @@ from armillary.figures.kit.style import HEIGHT
 from armillary.figures.kit.words import counted, span
 from armillary.reporting.content import command, run_title
 from armillary.reporting.kinds import Answer, Plot, Report
-from armillary.results.comparing import compare, shared_documents
+from armillary.results.comparing import compare
 from armillary.results.schema import GROUPS
 from armillary.results.store import Run
+from armillary.results.two_runs import shared_documents
 
 QUESTIONS = {
     "position/share_corrected": "Is there as much position in both?",
