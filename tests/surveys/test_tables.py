@@ -145,7 +145,9 @@ def test_a_window_with_nothing_left_is_refused(synthetic):
     plan = synthetic.plan(8, 5)
     states = torch.randn(1, 8, 6, 4, dtype=torch.float64)
     states[:, 2] = 1e4
-    with pytest.raises(RequestError, match=r"^expected a token at every .*, got none at window 2 after .*: read more .*--outliers keep"):
+    with pytest.raises(
+        RequestError, match=r"^expected a token at every .*, got none at window 2 after .*: read more .*--outliers keep"
+    ):
         captured_groups(synthetic.state(states, plan), plan, torch.ones(1, dtype=torch.float64), attention=False)
 
 
