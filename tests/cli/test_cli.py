@@ -319,8 +319,8 @@ def test_a_folder_that_holds_a_run_is_refused(surveyed, model, corpus, armillary
     before = (surveyed[0] / "states.nc").read_bytes()
     code, out, err = armillary("survey", model, "--corpus", corpus, *SHORT, "--seed", "1", "--out", surveyed[0])
     expected = (
-        f"armillary: expected a folder without a run, got {surveyed[0]}, which already holds one: choose another --out, "
-        f"or remove that folder\n"
+        f"armillary: expected a folder without a run, got {surveyed[0]}, which already holds one: choose another "
+        f"--out, or remove that folder\n"
     )
     assert (code, out, err) == (2, "", expected)
     assert (surveyed[0] / "states.nc").read_bytes() == before
