@@ -1,4 +1,4 @@
-"""Where models come from, and what is refused, each in one line that says what was expected, what came, what to do."""
+"""Where models come from, and what is refused: one line says what was expected, what was got and what to do."""
 
 import json
 
@@ -92,7 +92,7 @@ def test_devices_that_do_not_exist_are_refused(folder):
     assert str(load(folder, device="cpu").device) == "cpu"
     with pytest.raises(RequestError, match="device of this machine"):
         load(folder, device="nowhere")
-    with pytest.raises(RequestError, match="came both"):
+    with pytest.raises(RequestError, match="got both"):
         load(folder, device="cpu", device_map="auto")
 
 
@@ -111,7 +111,7 @@ def test_a_loaded_model_is_taken_as_it_is(tiny):
     again = load(tiny("gpt2")).provenance["model_sha256"]
     assert view.provenance["model_sha256"] == again
     assert load(tiny("gpt2", seed=1)).provenance["model_sha256"] != again
-    with pytest.raises(RequestError, match="transformers model, came Linear"):
+    with pytest.raises(RequestError, match="transformers model, got Linear"):
         load(torch.nn.Linear(2, 2))
 
 
@@ -158,14 +158,14 @@ def test_a_name_that_is_almost_right_is_named(monkeypatch, tmp_path, tiny):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SourceError) as raised:
         load("smolm2")
-    assert "'smolm2'; did you mean smollm2?" in one_line(raised)
+    assert "'smolm2': did you mean smollm2?" in one_line(raised)
     tiny("llama").save_pretrained(tmp_path / "checkpoints" / "run-7")
     with pytest.raises(SourceError) as raised:
         load("./checkpoints/run-8")
-    assert "checkpoints/run-7" in one_line(raised)
+    assert "'./checkpoints/run-8': did you mean run-7?" in one_line(raised)
     with pytest.raises(SourceError) as raised:
         load("/no/such/folder")
-    assert "names known here: smollm2, minilm" in one_line(raised)
+    assert "built-in models are smollm2, minilm" in one_line(raised)
 
 
 def test_a_folder_without_config_is_refused(tmp_path):
@@ -189,7 +189,7 @@ def test_a_config_that_is_no_json_object_is_refused(folder, text):
 def test_a_file_that_is_no_model_is_refused(folder):
     with pytest.raises(SourceError) as raised:
         load(folder / "model.safetensors")
-    assert "give the folder it stands in" in one_line(raised)
+    assert "give the folder that holds it" in one_line(raised)
 
 
 def test_a_model_type_that_transformers_lacks_is_refused(folder):
@@ -205,7 +205,7 @@ def test_damaged_safetensors_are_refused(folder, damage):
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(SourceError) as raised:
         load(folder)
-    assert "cut or damaged" in one_line(raised)
+    assert "truncated or damaged" in one_line(raised)
 
 
 def test_a_missing_shard_is_named(tiny, tmp_path, cache):
