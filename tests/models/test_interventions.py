@@ -121,7 +121,7 @@ def test_after_any_intervention_the_model_is_the_same_bits(view, name):
         assert_untouched(view, before, output)
 
 
-def test_random_weights_are_those_of_the_twin(llama):
+def test_random_weights_are_those_of_the_control(llama):
     with arm.randomised(llama, 3):
         inside = output_of(llama)
     with torch.no_grad():

@@ -9,7 +9,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from armillary.errors import BrokenContract, RequestError, SourceError
-from armillary.models import NAMED, describe, load
+from armillary.models import NAMED, load
 
 
 def one_line(raised):
@@ -115,7 +115,7 @@ def test_a_loaded_model_is_taken_as_it_is(tiny):
         load(torch.nn.Linear(2, 2))
 
 
-def test_a_random_twin_has_the_config_the_tokenizer_and_the_seed(folder):
+def test_a_random_weight_control_has_the_config_the_tokenizer_and_the_seed(folder):
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
@@ -130,7 +130,7 @@ def test_a_random_twin_has_the_config_the_tokenizer_and_the_seed(folder):
     assert twin.provenance["model_sha256"] != load(folder).provenance["model_sha256"]
 
 
-def test_a_random_twin_needs_no_weights_and_keeps_the_models_own_initialisation(folder, tiny):
+def test_a_random_weight_control_needs_no_weights_and_keeps_the_models_own_initialisation(folder, tiny):
     (folder / "model.safetensors").unlink()
     twin = load(folder, random_weights=0)
     assert 0.015 < float(twin.W_E.std()) < 0.025
@@ -308,10 +308,12 @@ def test_a_broken_contract_reaches_the_caller_of_load(folder):
     assert load(folder, check=False).n_blocks == 3
 
 
-def test_named_models_are_listed_as_plain_rows():
-    rows = describe()
-    assert [row["name"] for row in rows] == list(NAMED) == ["smollm2", "minilm"]
-    assert all(set(row) == {"name", "source", "sha256", "licence", "size", "description"} for row in rows)
+def test_built_in_models_say_where_they_come_from_and_what_a_user_may_do():
+    assert [row.name for row in NAMED.values()] == list(NAMED) == ["smollm2", "minilm"]
+    for row in NAMED.values():
+        assert row.source.startswith("wheel:")
+        assert len(row.sha256) == 64
+        assert all((row.licence, row.size, row.description))
 
 
 def test_a_view_shows_itself(folder):

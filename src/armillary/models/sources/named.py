@@ -1,6 +1,6 @@
 """The built-in models: small, open, and fetched from the package index. Nothing in this file needs torch."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,3 @@ NAMED = {
         ),
     )
 }
-
-
-def describe() -> list[dict[str, str]]:
-    """The built-in models as plain rows, for a table."""
-    return [asdict(row) for row in NAMED.values()]
