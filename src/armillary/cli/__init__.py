@@ -328,6 +328,7 @@ def prompt(
     """Send one text through a model: attention by layer, head, token and word, and how the model goes on."""
     from armillary.models import load
     from armillary.printing import prompt as prompt_table
+    from armillary.prompts import continuation as continuing
     from armillary.prompts import prompt as reader
 
     if (text is None) == (shots is None):
@@ -341,7 +342,7 @@ def prompt(
     chosen: dict[str, Any] = {"head": head, "mean": mean.value, "words": words}
     table = prompt_table.layers(maps, **chosen) if layer is None else prompt_table.tokens(maps, layer, **chosen)
     length = tokens if tokens is not None else 20 if view.model.can_generate() else 0
-    goes_on = reader.continuation(view, text, length) if length else None
+    goes_on = continuing.continuation(view, text, length) if length else None
     rows = prompt_table.as_json(maps, table, goes_on) if json else prompt_table.as_csv(table) if csv else None
     show_rows(rows, prompt_table.printed(maps, table, goes_on))
 

@@ -23,8 +23,11 @@ from armillary.models.hooks import hooked
 from armillary.models.interventions import scaled
 from armillary.models.view import View
 from armillary.probes import constituents as dissecting
-from armillary.probes.naming import refuse_another, reloaded
-from armillary.prompts import prompt as reading
+from armillary.probes.inputs import known_parts
+from armillary.probes.reloading import refuse_another, reloaded
+from armillary.prompts.continuation import continuation
+from armillary.prompts.ids import Ids, prompt_ids
+from armillary.prompts.prompt import prompt
 from armillary.results.schema.naming import PARTS
 from armillary.results.store import Run
 from armillary.system.texts import escaped
@@ -87,7 +90,7 @@ class Model:
             found = dissecting.constituents(self.view, self.run, ids, block, head).isel(head=0)
         before = self._read(asked, 1.0, job)
         seen = before.allowed.values[block].copy()
-        first = bool(dissecting.known_parts(self.view, self.run, block, len(ids)).apart)
+        first = bool(known_parts(self.view, self.run, block, len(ids)).apart)
         if first:
             seen[0] = seen[:, 0] = False
         maps = _six(found)
@@ -113,7 +116,7 @@ class Model:
         for name, factor in (("before", 1.0), ("after", alpha)):
             if name == "before" or alpha != 1:
                 with _interruptible(self.view, job), self._scaled(factor, asked):
-                    told[name] = escaped(reading.continuation(self.view, ids, CONTINUATION))
+                    told[name] = escaped(continuation(self.view, ids, CONTINUATION))
         return told
 
     def head_parts(self, asked: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -153,7 +156,7 @@ class Model:
             )
         return block, head, float(asked["alpha"])
 
-    def _ids(self, asked: dict[str, Any]) -> reading.Ids:
+    def _ids(self, asked: dict[str, Any]) -> Ids:
         """The prompt's tokens, if there are no more of them than the page and the run can show."""
         known = known_length(self.run.results)
         limit = min(known, LONGEST)
@@ -165,7 +168,7 @@ class Model:
                 f"expected at most {limit} tokens (the run knows {known} positions, {own}), came {count}; "
                 "shorten the prompt or survey with a larger --length"
             )
-        return reading.prompt_ids(self.view, asked["prompt"])
+        return prompt_ids(self.view, asked["prompt"])
 
     def _read(self, asked: dict[str, Any], alpha: float, job: Job) -> xr.Dataset:
         """All maps of a prompt, kept for the next question about it."""
@@ -174,18 +177,16 @@ class Model:
 
         def read() -> xr.Dataset:
             with self._scaled(alpha, asked) as record:
-                maps = reading.prompt(self.view, ids)
+                maps = prompt(self.view, ids)
             split = prompt_split(self.run.results, maps.states.values)
             found = {"share": (("layer", "component"), split.share), "counted": split.counted}
             return maps.drop_vars(["logits", "states"]).assign(found).assign_attrs(note=record.note if record else "")
 
         return self._kept_or(("prompt", ids.tobytes(), *where), job, read)
 
-    def _window(self, ids: reading.Ids, job: Job) -> xr.Dataset:
+    def _window(self, ids: Ids, job: Job) -> xr.Dataset:
         """The maps of one of the run's own windows."""
-        return self._kept_or(
-            ("window", ids.tobytes()), job, lambda: reading.prompt(self.view, ids)[["text", "pattern"]]
-        )
+        return self._kept_or(("window", ids.tobytes()), job, lambda: prompt(self.view, ids)[["text", "pattern"]])
 
     def _kept_or(self, key: Key, job: Job, read: Any) -> xr.Dataset:
         if key not in self._kept:

@@ -3,7 +3,7 @@
 from armillary.measures.anisotropy import anisotropy, outlier_dimensions
 from armillary.measures.dimension import dimension
 from armillary.measures.identity import token_share
-from armillary.measures.layers import layer_likeness
+from armillary.measures.layers import layer_similarity
 from armillary.measures.norms import norm
 from armillary.results.schema.kinds import Group, Variable, axes, with_error
 
@@ -78,6 +78,6 @@ GROUPS: dict[str, Group] = {
         "states.nc",
         "the cloud of states of each layer, and the similarity of layers",
         SIMILARITY | CLOUD | IDENTITY,
-        (layer_likeness, anisotropy, outlier_dimensions, dimension, token_share),
+        (layer_similarity, anisotropy, outlier_dimensions, dimension, token_share),
     ),
 }
