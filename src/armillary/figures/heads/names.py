@@ -92,9 +92,10 @@ def scores(results: xr.DataTree) -> go.Figure:
             figure.add_trace(trace.update(name=text, legendgroup=text))
         draw_levels(figure, place, results, name)
         draw_best(figure, place + beside, score.value, heads, kind == name)
-    shown_once = {trace.name: trace for trace in reversed(figure.data) if trace.name and len(trace.x)}
-    for trace in shown_once.values():
-        trace.showlegend = True
+    kinds = set(KINDS.values())  # the axis names these
+    first = {trace.name: trace for trace in reversed(figure.data) if trace.name and len(trace.x)}
+    for name, trace in first.items():
+        trace.showlegend = name not in kinds
     words = [KINDS[name].replace("-", "-<br>").replace(" ", "<br>") for name in shown]  # beside each other on a phone
     ticks = {"tickmode": "array", "tickvals": list(range(len(shown))), "ticktext": words, "zeroline": False}
     figure.update_xaxes(range=[-0.5, len(shown) - 0.5], showgrid=False, tickangle=0, **ticks)

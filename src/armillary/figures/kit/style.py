@@ -117,7 +117,7 @@ def lowest_row(figure: go.Figure) -> set[str]:
 
 def titled(figure: go.Figure, text: str, theme: str = "light") -> go.Figure:
     """The figure with its finding above it, broken into lines that fit a phone, for a light or a dark page."""
-    lines = textwrap.wrap(text, TITLE_LETTERS) or [""]
+    lines = textwrap.wrap(text, TITLE_LETTERS, break_on_hyphens=False) or [""]
     room = 21 * len(lines) + 10
     top = (figure.layout.margin.t or 0) + room
     height = (figure.layout.height or HEIGHT) + room

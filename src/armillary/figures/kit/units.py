@@ -14,7 +14,7 @@ def scale_of(path: str) -> int:
 
 def drawn(results: xr.DataTree, path: str, **at: int) -> Float[np.ndarray, "..."]:
     """A variable in the unit in which it is drawn."""
-    return scale_of(path) * numbers(results, path, **at)
+    return np.asarray(scale_of(path) * numbers(results, path, **at))
 
 
 def drawn_estimate(results: xr.DataTree, path: str, **at: int) -> Estimate:
