@@ -26,7 +26,8 @@ from armillary.errors import ArmillaryError, RequestError
 from armillary.explorer import browsing
 from armillary.explorer.browsing import Unknown
 from armillary.explorer.worker import Cancelled, Load, Told, Worker, told
-from armillary.figures.kit.style import THEMES, template
+from armillary.figures.kit.colours import THEMES
+from armillary.figures.kit.style import template
 from armillary.results.store import Run
 
 WEB = Path(__file__).parent / "web"

@@ -8,9 +8,12 @@ import xarray as xr
 from jaxtyping import Float
 
 from armillary.figures.heads.text import span_names
-from armillary.figures.kit.fields import BAR, ROOTED, field, heatmap, ruler
-from armillary.figures.kit.style import NULL, PALETTE, axes, literal, panels
-from armillary.figures.position.planes import BLUES, POSITIONS, draw_plane, first_positions, plane
+from armillary.figures.kit.colours import ALONG_POSITION as BLUES
+from armillary.figures.kit.colours import NULL, ROOTED
+from armillary.figures.kit.colours import SERIES as PALETTE
+from armillary.figures.kit.fields import BAR, field, heatmap, ruler
+from armillary.figures.kit.style import axes, literal, panels
+from armillary.figures.position.planes import POSITIONS, draw_plane, first_positions, plane
 from armillary.measures.position import singular_values
 from armillary.measures.similarity import unit_vectors
 from armillary.results.reading import has, numbers, thinned

@@ -13,7 +13,8 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from armillary._version import __version__
-from armillary.figures.kit.style import HEIGHT, THEMES, template
+from armillary.figures.kit.colours import THEMES
+from armillary.figures.kit.style import HEIGHT, template
 from armillary.reporting.kinds import Answer, Plot, Report
 
 

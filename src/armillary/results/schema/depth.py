@@ -26,7 +26,7 @@ CLOUD = {
             LAYER,
             "1",
             "the same, mean-centred over the sample; near 0 by construction",
-            label="anisotropy, mean-centred",
+            label="mean-centred anisotropy",
         ),
     ),
     "outlier_dimension_count": Variable(LAYER, "dimensions", "coordinates with more than 5 times the average variance"),
@@ -71,7 +71,9 @@ GROUPS: dict[str, Group] = {
     "norms": Group(
         "states.nc",
         "norms of the hidden states",
-        with_error("norm", Variable(LAYER, "units of the stream", "mean norm of the kept tokens", label="norm")),
+        with_error(
+            "norm", Variable(LAYER, "units of the stream", "mean norm of the kept tokens", label="residual norm")
+        ),
         (norm,),
     ),
     "depth": Group(
