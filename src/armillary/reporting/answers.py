@@ -47,21 +47,21 @@ def answer(question: Question, offered: dict[str, Plot], results: xr.DataTree) -
 def context(results: xr.DataTree) -> str:
     """The share of context beside its noise floor; it has no standard error."""
     share = span(numbers(results, "variance/share", component=1), "%")
-    told = f"Context explains {share} of variance over the layers (plug-in, no interval)"
+    sentence = f"Context explains {share} of variance over the layers (plug-in, no interval)"
     if not has(results, "variance/share_floor"):
-        return told
-    return f"{told}; noise floor {span(numbers(results, 'variance/share_floor', component=1), '%')}"
+        return sentence
+    return f"{sentence}; noise floor {span(numbers(results, 'variance/share_floor', component=1), '%')}"
 
 
 def massive(results: xr.DataTree) -> str:
     """How many tokens, how large, which, and where in the window."""
-    told, where = outliers_finding(results), array(results, "outliers/position").values
+    sentence, where = outliers_finding(results), array(results, "outliers/position").values
     if not where.size:
-        return told
+        return sentence
     low, high = int(where.min()), int(where.max())
     place = f"at position {low}" if low == high else f"at positions {low} to {high}"
     rule = {"drop": ", left out of all sums", "keep": ", kept in all sums"}
-    return f"{told}; {place}{rule.get(str(results.attrs.get('outliers')), '')}"
+    return f"{sentence}; {place}{rule.get(str(results.attrs.get('outliers')), '')}"
 
 
 def heads(results: xr.DataTree) -> str | None:
@@ -76,16 +76,16 @@ def heads(results: xr.DataTree) -> str | None:
 def kinds_of_heads(results: xr.DataTree) -> str:
     """How many heads are of each kind, the clearest of each, and the highest scores of the random-weight control."""
     kind = array(results, "taxonomy/kind").values.astype(str)
-    told, nulls = [], []
+    counts, nulls = [], []
     for name in (name for name in KINDS if (kind == name).any()):
         count = int((kind == name).sum())
         best = f" ({highest(results, f'taxonomy/{name}', kind == name)})" if has(results, f"taxonomy/{name}") else ""
-        told.append(f"{count} {of_kind(name, count)}{best}")
+        counts.append(f"{count} {of_kind(name, count)}{best}")
         if has(results, f"taxonomy/{name}_null"):
             nulls.append(float(numbers(results, f"taxonomy/{name}_null")))
     others = f"{int((kind == '').sum())} of {kind.size} heads of no kind"
     control = f". Random-weight control: at most {quoted(max(nulls), np.nan, '%')}" if nulls else ""
-    return ", ".join([*told, others]) + control
+    return ", ".join([*counts, others]) + control
 
 
 def of_kind(name: str, count: int) -> str:

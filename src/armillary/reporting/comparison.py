@@ -46,9 +46,7 @@ def comparison_report(one: Run, other: Run) -> Report:
     paths = sorted(compared_paths(compared), key=lambda path: order_of(section_of(path)))
     plots = {path: compared_plot(path, one.results, other.results) for path in paths}
     names = [f"{place}: {run_title(run)}" for place, run in enumerate((one, other), 1)]
-    lacking = [
-        f"{name}. {line}" for name, run in zip(names, (one, other), strict=True) for line in missing(run.results)
-    ]
+    lacking = {name: missing(run.results) for name, run in zip(names, (one, other), strict=True)}
     return Report(
         title=f"{run_title(one)}, and {run_title(other)}",
         about=f"The two differ in {settings_in_words(str(compared.attrs['differ_in']))}",

@@ -14,15 +14,15 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from armillary._version import __version__
-from armillary.figures.kit.style import HEIGHT
-from armillary.reporting.colours import css_variables, templates
+from armillary.figures.kit.style import HEIGHT, THEMES, template
+from armillary.reporting.colours import css_variables
 from armillary.reporting.kinds import Answer, Plot, Report
 
 
 def page(report: Report) -> str:
     """The whole file. The words come first and plotly last, so that a reader sees the answers while it loads."""
     scripts = [asset("page.js"), get_plotlyjs()]
-    data = {"themes": json.dumps(templates())}
+    data = {"themes": json.dumps({name: template(name).to_plotly_json() for name in THEMES})}
     data |= {f"data-{plot.name}": figure_json(plot.figure) for plot in report.plots if plot.figure is not None}
     sections = [(name, list(plots)) for name, plots in groupby(report.plots, key=lambda plot: plot.section)]
     return "\n".join(
