@@ -198,7 +198,7 @@ def asked_for(body: dict[str, Any], *, prompt: bool) -> dict[str, Any]:
     alpha = body.get("alpha", 1.0)
     if type(alpha) not in (int, float):
         raise RequestError(f"expected α from {ALPHAS[0]:g} to {ALPHAS[1]:g}, got {alpha!r}: give a number")
-    refuse_outside("α", alpha, *ALPHAS)
+    refuse_outside("α", float(alpha), *ALPHAS)
     return {
         "prompt": text,
         "block": body["block"],

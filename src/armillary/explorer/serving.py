@@ -8,7 +8,7 @@ import webbrowser
 
 import uvicorn
 
-from armillary.errors import RequestError, refuse_outside
+from armillary.errors import RequestError
 from armillary.explorer.app import application
 from armillary.reporting.content import run_title
 from armillary.results.store import Run
@@ -50,8 +50,8 @@ def server(run: Run) -> uvicorn.Server:
 
 def bound(port: int | None) -> socket.socket:
     """A listening socket of this machine alone, on the port or on a free one."""
-    if port is not None:
-        refuse_outside("a port", port, 1, 65535)
+    if port is not None and not 1 <= port <= 65535:
+        raise RequestError(f"expected a port from 1 to 65535, got {port}: leave --port out to get a free one")
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     if os.name == "posix":  # elsewhere it would let two servers share a port
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
