@@ -182,9 +182,11 @@ def test_a_run_without_heads_can_be_browsed_and_says_what_is_missing(client_of, 
     page = client_of(arm.Run(tree_of(groups, run.provenance)))
     facts = page.get("/api/run").json()
     assert (facts["heads"], facts["blocks"], facts["measures"]) == (0, 2, [])
-    assert page.get("/api/heads/0/0").json()["error"] == (
-        f"expected a run with /heads, got {', '.join(f'/{name}' for name in groups)}: `armillary survey --heads` adds it"
-    )
+    held = ", ".join(f"/{name}" for name in groups)
+    for path in ("/api/heads/0/0", "/api/measures/heads/entropy"):
+        assert page.get(path).json()["error"] == (
+            f"expected a run with /heads, got {held}: `armillary survey --heads` adds it"
+        )
 
 
 def test_browsing_needs_no_torch(run):

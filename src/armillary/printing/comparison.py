@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from armillary.printing.numbers import number, with_error
-from armillary.results.comparing import BESIDE, DEPTHS, RUNS
+from armillary.results.comparing import BESIDE, DEPTHS
+from armillary.results.two_runs import RUNS
 
 DIFFERENCE = ("difference", "difference_se", "difference_low", "difference_high", "differs")
 

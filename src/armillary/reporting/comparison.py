@@ -13,9 +13,10 @@ from armillary.figures.kit.words import counted, span
 from armillary.reporting.content import command, missing, run_title
 from armillary.reporting.kinds import Answer, Plot, Report
 from armillary.reporting.plots import plotted
-from armillary.results.comparing import both_hold, compare, shared_documents
+from armillary.results.comparing import compare
 from armillary.results.reading import label_of, row_of
 from armillary.results.store import Run
+from armillary.results.two_runs import both_hold, shared_documents
 
 FIRST = (
     "position/share_corrected",
