@@ -27,7 +27,7 @@ def qk_smoothness(view: View, run: Run, *, windows: int = 8) -> xr.Dataset:
     """How smooth P Pᵀ, P W Pᵀ and the logits are, and how often the positional part peaks at its own position.
 
     low_frequency_share_gram(block, frequency): of the cosines of the position vectors of the attention's input.
-    low_frequency_share_weighted(block, head, frequency): of P W Pᵀ, the position–position part, vectors of their own
+    low_frequency_share_weighted(block, head, frequency): of P W Pᵀ, the position → position term, vectors of their own
     norm and rotated by their positions. low_frequency_share_logits: of the full scores before mask, soft cap and ALiBi,
     mean over windows, with its error over documents. argmax_share(block, head): of (P + mean) W (P + mean)ᵀ, biases
     counted. Those of P have their null from the run's circularly shifted windows. Only positions that the run measured
@@ -87,7 +87,7 @@ class _Peaks:
 def _position_scores(
     view: View, block: int, known: Known, basis: Float[np.ndarray, "position d_model"] | None
 ) -> _Peaks:
-    """What mean and position alone give: low-frequency shares of the position part, and where all of it peaks."""
+    """What mean and position alone give: low-frequency shares of the position → position term, and where all of it peaks."""
     position = known.position[known.measured] if basis is None else basis[: len(known.measured)]
     mean = np.broadcast_to(known.mean, position.shape)
     parts = torch.from_numpy(np.stack([mean, position])).to(view.device)
