@@ -1,0 +1,1 @@
+"""What makes or changes a run, and the page that follows it."""
