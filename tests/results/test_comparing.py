@@ -135,7 +135,7 @@ def test_a_value_that_is_not_determined_differs_from_nothing():
     found = compare(run_of(1), run_of(2, results=missing))
     assert not found["position"].share_corrected_differs.any()
     line = next(line for line in shown(found).splitlines() if "/position/share_corrected" in line)
-    assert "0 of 3 layers, 3 not determined" in line
+    assert "0 of 3 layers, 3 not estimable" in line
     assert "nan" not in shown(found)
 
 
@@ -421,7 +421,7 @@ def test_the_command_prints_json_and_csv(folders, armillary):
 
 
 def test_a_folder_that_is_missing_or_of_another_kind_is_one_line(folders, tmp_path, armillary):
-    for bad, words in ((tmp_path / "none", "holds no results"), (tmp_path, "is not a results file of Armillary")):
+    for bad, words in ((tmp_path / "none", "expected a run in "), (tmp_path, "is not a results file of Armillary")):
         if bad.exists():
             (bad / "states.nc").write_text("something else")
         for pair in ((folders[0], bad), (bad, folders[0])):

@@ -33,10 +33,13 @@ def heads(
     the run is refreshed. JSON and CSV give every head.
     """
     from armillary.printing import heads as head_tables
+    from armillary.results.reading import require
     from armillary.results.store import open as open_run
     from armillary.runs.heads import heads as named
 
     opened = open_run(run)
+    if "taxonomy" not in opened.results.children:
+        require(opened.results, "heads", "corpus")
     if not head_tables.only_named(opened.results):
         opened = named(opened, progress=not quiet, **asdict(trust))
     frame = head_tables.head_table(opened, kind)
