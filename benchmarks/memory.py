@@ -14,7 +14,7 @@ CHILD = """
 import json, sys, threading, time
 import psutil, torch
 import armillary as arm
-from armillary.surveys.survey import draw, ordered, plan_of, shape_of
+from armillary.surveys.preparing import draw, ordered, plan_of, shape_of
 from armillary.surveys.memory import estimate
 from armillary.surveys.settings import Settings
 name, contexts, side, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]

@@ -27,9 +27,10 @@ import torch
 import armillary as arm
 from armillary.surveys.checkpoint import Checkpoint
 from armillary.surveys.engines.local import local
+from armillary.surveys.preparing import draw, ordered, plan_of
 from armillary.surveys.running import shared_out
 from armillary.surveys.settings import Settings
-from armillary.surveys.survey import draw, finished_groups, measure_and_write, ordered, plan_of
+from armillary.surveys.survey import finished_groups, measure_and_write
 from armillary.surveys.tables import captured_groups
 
 SIZES = {"minilm": 256, "smollm2": 64}

@@ -152,3 +152,27 @@ def test_nothing_is_printed_but_by_the_command_line(path):
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             assert node.func.id != "print", f"{shown(path)}:{node.lineno}"
+
+
+LINES, PARAMETERS = 60, 8
+
+
+def functions(path):
+    return [node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=shown)
+def test_a_function_fits_on_a_screen(path):
+    for node in functions(path):
+        assert (node.end_lineno or node.lineno) - node.lineno < LINES, f"{shown(path)}:{node.lineno} {node.name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=shown)
+def test_a_function_has_few_parameters(path):
+    """Measures name every array they need, public functions every option; the rest is told in a few words."""
+    if room(path) == "measures":
+        return
+    for node in functions(path):
+        names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        given = len(set(names) - {"self", "cls"})
+        assert given <= PARAMETERS or node.name in armillary.__all__, f"{shown(path)}:{node.lineno} {node.name}"

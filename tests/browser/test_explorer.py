@@ -54,7 +54,7 @@ def real(smollm2):
 
 
 def answered(page):
-    page.wait_for_selector("text=How the model goes on", timeout=LONG)
+    page.wait_for_selector("text=Continuation", timeout=LONG)
 
 
 def clean(one, address):
@@ -102,7 +102,7 @@ def test_a_prompt_of_ten_thousand_tokens_is_refused_in_words(real, visit):
     tab.click("#send")
     tab.wait_for_selector("#said .error", timeout=LONG)
     said = tab.inner_text("#said")
-    assert "at most 64 tokens (the run knows 64 positions, smollm2 itself takes 8192)" in said
+    assert "at most 64 tokens (the run's windows have 64, smollm2 itself takes 8192)" in said
     tab.reload()
     tab.wait_for_selector("#send")
 
@@ -124,7 +124,7 @@ def test_every_view_fits_its_window_and_is_kept_as_a_picture(real, visit, artefa
         "layers": ({"layer": 12}, ".cards[data-layer='12']"),
         "figures": ({"view": "figures", "section": "position"}, "figure, .plot .main-svg"),
         "heads": ({"view": "heads", "block": 3, "head": 2}, "#head .cards .card:nth-child(2) .main-svg"),
-        "ask": ({"view": "ask", "block": 3, "head": 2, "prompt": PROMPT, "alpha": 2}, "text=How the model goes on"),
+        "ask": ({"view": "ask", "block": 3, "head": 2, "prompt": PROMPT, "alpha": 2}, "text=Continuation"),
     }
     for name, (state, sign) in views.items():
         tab = visit(at(real, **state), width=width, scheme=scheme).page
@@ -140,7 +140,7 @@ def test_an_empty_prompt_is_told_and_nothing_is_asked(page, visit):
     one = visit(at(page, view="ask"))
     one.page.click("#send")
     one.page.wait_for_selector("#said .error")
-    assert "the prompt is empty" in one.page.inner_text("#said")
+    assert "The prompt is empty" in one.page.inner_text("#said")
     assert not any("/api/ask/" in url for url in one.requests)
 
 
@@ -155,8 +155,8 @@ def test_hostile_names_and_tokens_stay_text(page, visit):
     one.page.goto(at(page, view="figures", section="context"))
     one.page.wait_for_selector(".plot .main-svg")
     one.page.goto(at(page, view="heads", block=0, head=1))
-    one.page.click("text=Parts of its scores")
-    one.page.wait_for_selector("text=Where it looks most", timeout=LONG)
+    one.page.click("text=QK terms and examples")
+    one.page.wait_for_selector("text=Highest attention", timeout=LONG)
     clean(one, page)
 
 
@@ -172,7 +172,7 @@ def test_a_link_that_makes_no_sense_still_shows_a_page(page, visit, state):
 def test_an_unknown_head_in_a_link_is_told_in_words(page, visit):
     tab = visit(at(page, view="heads", block=7, head=9)).page
     tab.wait_for_selector("#head .error")
-    assert "came L7H9" in tab.inner_text("#head")
+    assert "got L7H9" in tab.inner_text("#head")
 
 
 def test_a_model_that_fails_is_told_browsing_goes_on_and_retry_loads_it(tiny, visit):
@@ -183,13 +183,13 @@ def test_a_model_that_fails_is_told_browsing_goes_on_and_retry_loads_it(tiny, vi
     def load(tell):
         tries.append(1)
         if len(tries) == 1:
-            raise SourceError("expected the model, came <b>nothing</b>; fetch it again")
+            raise SourceError("expected the model, got <b>nothing</b>: fetch it again")
         return model_of(tiny)(tell)
 
     with served(tiny, load) as address:
         tab = visit(at(address, view="ask", prompt="word1 word2")).page
         tab.wait_for_selector("#model.error")
-        assert "came <b>nothing</b>; fetch it again Browsing goes on without it." in tab.inner_text("#model")
+        assert "got <b>nothing</b>: fetch it again Browsing works without it." in tab.inner_text("#model")
         tab.click("#views >> text=Layers")
         tab.wait_for_selector(".cards[data-layer='0']", timeout=LONG)
         tab.click("#views >> text=Ask")

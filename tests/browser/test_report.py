@@ -98,8 +98,12 @@ def test_the_answers_of_a_real_report_are_on_screen_in_under_three_seconds(smoll
     assert answered_after(address) < 3000
     seen = visit(address)
     asked = seen.page.locator("dt").all_inner_texts()
-    assert asked[0] == "How much is position?"
-    assert {"How much is context?", "Is it smooth?", "Which heads do what?"} <= set(asked)
+    assert asked[0] == "How much variance does position explain?"
+    assert {
+        "How much variance does context explain?",
+        "Is it smooth along positions?",
+        "Which kinds of heads are there?",
+    } <= set(asked)
     assert seen.page.locator("dd").first.bounding_box()["y"] < 800
 
 

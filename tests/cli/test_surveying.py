@@ -103,7 +103,10 @@ def test_an_unknown_corpus_is_refused(model, tmp_path, armillary, refused):
 def test_a_folder_that_holds_a_run_is_refused(surveyed, model, corpus, armillary, refused):
     before = (surveyed[0] / "states.nc").read_bytes()
     code, out, err = armillary("survey", model, "--corpus", corpus, *SHORT, "--seed", "1", "--out", surveyed[0])
-    expected = f"armillary: {surveyed[0]} already holds a run: choose another --out, or remove that folder\n"
+    expected = (
+        f"armillary: expected a folder without a run, got {surveyed[0]}, which already holds one: choose another "
+        f"--out, or remove that folder\n"
+    )
     assert (code, out, err) == (2, "", expected)
     assert (surveyed[0] / "states.nc").read_bytes() == before
 

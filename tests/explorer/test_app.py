@@ -22,6 +22,7 @@ def test_the_page_and_its_parts_come_from_this_server_alone(client):
         assert script.headers["content-type"].startswith("text/javascript")
         assert not any(word in script.text for word in ("http:", "https:", "innerHTML", "eval(", "insertAdjacentHTML"))
     assert client.get("/web/style.css").status_code == 200
+    assert client.get("/colours.css").headers["content-type"].startswith("text/css")
     assert f"plotly.js v{plotly.offline.get_plotlyjs_version()}" in client.get("/plotly.js").text[:200]
 
 
@@ -102,21 +103,21 @@ def test_a_head_shows_its_numbers_and_its_place_among_all(client, run):
     row = next(row for row in found["rows"] if row["name"] == "heads/entropy")
     assert row["value"] == pytest.approx(float(values[1, 2]))
     assert row["place"] == 1 + np.sum(values > values[1, 2])
-    assert found["figures"].keys() == {"distances", "map"}
+    assert [picture["title"] for picture in found["figures"]] == ["Attention by distance", "Mean attention map"]
 
 
 @pytest.mark.parametrize(
     ("path", "line"),
     [
-        ("/api/layers/3/gram", "expected a layer from 0 to 2, came 3"),
-        ("/api/layers/-1/gram", "expected a layer as a whole number, came '-1'"),
-        ("/api/layers/1/none", "expected one of plane, gram, spectrum, came 'none'"),
-        ("/api/heads/0/4", "expected a block from 0 to 1 and a head from 0 to 3, came L0H4"),
-        ("/api/heads/9/0", "expected a block from 0 to 1 and a head from 0 to 3, came L9H0"),
-        ("/api/heads/0/٣", "expected a head as a whole number, came '٣'"),
-        ("/api/measures/heads/none", "expected a measure of heads, came 'heads/none'"),
-        ("/api/figures/none", "expected a figure of this run, came 'none', which is no figure"),
-        ("/api/none", "expected run, themes, figures, layers, measures or heads, came 'none'"),
+        ("/api/layers/3/gram", "expected a layer from 0 to 2, got 3: choose one of these"),
+        ("/api/layers/-1/gram", "expected a layer as a whole number, got '-1': count from 0"),
+        ("/api/layers/1/none", "expected a picture of a layer, got 'none': choose plane, gram, spectrum"),
+        ("/api/heads/0/4", "expected a block from 0 to 1 and a head from 0 to 3, got L0H4: choose one of these"),
+        ("/api/heads/9/0", "expected a block from 0 to 1 and a head from 0 to 3, got L9H0: choose one of these"),
+        ("/api/heads/0/٣", "expected a head as a whole number, got '٣': count from 0"),
+        ("/api/measures/heads/none", "expected a measure of heads, got 'heads/none': "),
+        ("/api/figures/none", "expected a figure of this run, got 'none': "),
+        ("/api/none", "expected one of run, themes, glossary, figures/NAME, "),
     ],
 )
 def test_what_a_run_does_not_have_is_not_found_and_said_in_one_line(client, path, line):
@@ -129,14 +130,20 @@ def test_what_a_run_does_not_have_is_not_found_and_said_in_one_line(client, path
 @pytest.mark.parametrize(
     ("body", "line"),
     [
-        ({"prompt": "", "block": 0, "head": 0}, "expected a text with at least one word, came an empty prompt"),
+        (
+            {"prompt": "", "block": 0, "head": 0},
+            "expected a text with at least one word, got an empty prompt: type one",
+        ),
         ({"prompt": " \n", "block": 0, "head": 0}, "expected a text with at least one word"),
         ({"prompt": 3, "block": 0, "head": 0}, "expected a text with at least one word"),
-        ({"prompt": "word1", "head": 0}, "expected a whole number as block, came None"),
-        ({"prompt": "word1", "block": 0, "head": True}, "expected a whole number as head, came True"),
-        ({"prompt": "word1", "block": 0, "head": 0, "alpha": 5}, f"expected α from {ALPHAS[0]} to {ALPHAS[1]}, came 5"),
-        ({"prompt": "word1", "block": 0, "head": 0, "alpha": "2"}, "expected α from"),
-        ([], "expected a JSON object, came a list"),
+        ({"prompt": "word1", "head": 0}, "expected a whole number as block, got None: count from 0"),
+        ({"prompt": "word1", "block": 0, "head": True}, "expected a whole number as head, got True: count from 0"),
+        (
+            {"prompt": "word1", "block": 0, "head": 0, "alpha": 5},
+            f"expected α from {ALPHAS[0]:g} to {ALPHAS[1]:g}, got 5",
+        ),
+        ({"prompt": "word1", "block": 0, "head": 0, "alpha": "2"}, "expected α from 0.25 to 4, got '2': give a number"),
+        ([], "expected a JSON object, got a list: correct the body"),
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused_before_any_model_is_loaded(client_of, run, body, line):
@@ -175,9 +182,11 @@ def test_a_run_without_heads_can_be_browsed_and_says_what_is_missing(client_of, 
     page = client_of(arm.Run(tree_of(groups, run.provenance)))
     facts = page.get("/api/run").json()
     assert (facts["heads"], facts["blocks"], facts["measures"]) == (0, 2, [])
-    assert page.get("/api/heads/0/0").json()["error"] == (
-        "expected a run with heads, came one without; survey again with --heads"
-    )
+    held = ", ".join(f"/{name}" for name in groups)
+    for path in ("/api/heads/0/0", "/api/measures/heads/entropy"):
+        assert page.get(path).json()["error"] == (
+            f"expected a run with /heads, got {held}: `armillary survey --heads` adds it"
+        )
 
 
 def test_browsing_needs_no_torch(run):

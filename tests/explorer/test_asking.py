@@ -1,4 +1,4 @@
-"""What the page is told of a prompt, against transformers' own output, closed forms and the weights as they were."""
+"""What the page learns of a prompt, against transformers' own output, closed forms and the weights as they were."""
 
 import numpy as np
 import pytest
@@ -69,14 +69,14 @@ def test_the_continuation_is_the_greedy_one_of_transformers(model):
             ids, attention_mask=torch.ones_like(ids), max_new_tokens=20, do_sample=False, pad_token_id=0
         )
     theirs = model.view.tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True)
-    assert model.goes_on(ASKED, Waiting())["before"] == theirs
+    assert model.continuation(ASKED, Waiting())["before"] == theirs
 
 
 def weights(model):
     return {name: tensor.clone() for name, tensor in model.view.model.state_dict().items()}
 
 
-@pytest.mark.parametrize("question", ["look", "goes_on"])
+@pytest.mark.parametrize("question", ["look", "continuation"])
 @pytest.mark.parametrize("blocks", [0, 1, 3])
 def test_a_cancelled_question_stops_between_blocks_and_leaves_nothing_behind(model, question, blocks):
     before = weights(model)
@@ -111,17 +111,17 @@ def test_too_long_a_prompt_is_refused_with_both_limits(client):
     found = client.post("/api/ask/look", ASKED | {"prompt": "word1 " * 10_000})
     assert found.status_code == 400
     line = found.json()["error"]
-    assert line.startswith("expected at most 16 tokens (the run knows 16 positions, ")
-    assert line.endswith("itself takes 40), came 10000; shorten the prompt or survey with a larger --length")
+    assert line.startswith("expected at most 16 tokens (the run's windows have 16, ")
+    assert line.endswith("itself takes 40), got 10000: shorten the prompt or survey with a larger --length")
 
 
 def test_an_unknown_head_of_the_model_is_not_found(client):
     found = client.post("/api/ask/look", ASKED | {"head": 4})
     assert found.status_code == 404
-    assert found.json()["error"] == "expected a block from 0 to 1 and a head from 0 to 3, came L1H4"
+    assert found.json()["error"] == "expected a block from 0 to 1 and a head from 0 to 3, got L1H4: choose one of these"
 
 
-@pytest.mark.parametrize("kind", ["look", "parts", "goes-on", "head-parts", "examples"])
+@pytest.mark.parametrize("kind", ["look", "parts", "continuation", "head-parts", "examples"])
 def test_every_question_is_answered_over_the_wire(client, kind):
     found = client.post(f"/api/ask/{kind}", ASKED | {"alpha": 2})
     assert found.status_code == 200, found.text

@@ -25,13 +25,13 @@ def test_the_page_is_for_this_machine_alone_on_a_free_port():
 def test_a_port_in_use_is_one_clear_line():
     with bound(None) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(RequestError, match=rf"expected a free port, came {port} \(.*\); give another --port"):
+        with pytest.raises(RequestError, match=rf"expected a free port, got {port} \(.*\): give another --port"):
             bound(port)
 
 
 @pytest.mark.parametrize("port", [0, -1, 65536])
 def test_a_port_that_is_none_is_refused(port):
-    with pytest.raises(RequestError, match=f"expected a port from 1 to 65535, came {port}"):
+    with pytest.raises(RequestError, match=f"expected a port from 1 to 65535, got {port}: leave --port out"):
         bound(port)
 
 

@@ -3,8 +3,10 @@
 import numpy as np
 import torch
 
-from armillary.surveys.engines.local import Captured, extended
 from armillary.surveys.plan import Plan
+from armillary.surveys.running import Captured
+from armillary.surveys.shard import increment
+from armillary.surveys.sums.state import State
 
 
 def plan_for(contexts, positions, *, groups=None, batch=4, outliers="drop", first="drop", scatter="residual", seed=0):
@@ -21,5 +23,6 @@ def state_of(states, plan, rule=None, attention=()):
         for rows in plan.batches(shard):
             part = slice(rows.start, rows.stop)
             captured = Captured(rows, tuple(s[part] for s in states), tuple(s[part] for s in attention))
-            total = extended(total, captured, plan, rule)
+            more = increment(captured, plan, rule)
+            total = State.of(more) if total is None else total.add(more)
     return total

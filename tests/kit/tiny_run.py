@@ -1,10 +1,13 @@
 """A tiny model and a run of it, full of names and tokens that a careless page would take for markup."""
 
+import shutil
+
 import tokenizers
 import torch
 import transformers
 
 import armillary as arm
+from armillary.results import store
 
 HOSTILE = ["<img/src=x/onerror=alert(1)>", "</script><script>alert(2)</script>", "<b>bold</b>", "$x^2$", "&lt;", "%{y}"]
 WORDS = [f"word{i}" for i in range(50)]
@@ -44,3 +47,23 @@ def surveyed(folder, **options):
     view = arm.load(saved_model(folder))
     given = {"contexts": 12, "length": 16, "heads": True, "progress": False, "report": False} | options
     return arm.survey(view, texts(folder), out=folder / "run", **given)
+
+
+def named(folder):
+    """The tiny run with every kind of result: states, heads, and kinds of heads."""
+    return arm.heads(surveyed(folder), progress=False)
+
+
+def holding(run, folder, *files):
+    """A copy of a run with some of its files alone: states.nc, heads.nc, names.nc."""
+    folder.mkdir(parents=True)
+    for file in files:
+        shutil.copy(run.folder / file, folder / file)
+    return arm.open(folder)
+
+
+def unmarked(run, folder, *files):
+    """The same, without any provenance but the format of the files."""
+    found = holding(run, folder, *files)
+    groups = {name: node.to_dataset() for name, node in found.results.children.items()}
+    return arm.Run(store.tree_of(groups, {}), found.folder)

@@ -16,7 +16,9 @@ import made_up
 from armillary import cli
 from armillary.errors import RequestError, StoreError
 from armillary.figures import FIGURES, SECTIONS, Figure, available
-from armillary.reporting.answers import answers
+from armillary.reporting.answers import answers as first_screen
+from armillary.reporting.content import run_report
+from armillary.reporting.kinds import Plot
 from armillary.reporting.page import inert
 from armillary.reporting.static import figure
 from armillary.results import store
@@ -63,13 +65,18 @@ def test_the_page_names_no_address_outside_itself_before_plotly(text):
 
 def test_the_first_screen_asks_what_the_run_can_answer(run):
     asked = {one.question: one for one in answers(run.results)}
-    assert asked["How much is position?"].plot == "position-share"
-    assert asked["How much is context?"].text.startswith("Context is 20 % of the variance")
-    assert "chance alone gives 2 %" in asked["How much is context?"].text
-    assert "at positions" in asked["Where do massive activations sit?"].text
+    assert asked["How much variance does position explain?"].plot == "position-share"
+    context = asked["How much variance does context explain?"].text
+    assert context.startswith("Context explains 20 % of variance")
+    assert context.endswith("; noise floor 2 %")
+    assert "at positions" in asked["Where are the massive activations?"].text
     without = made_up.changed(run.results, **dict.fromkeys(everything(run.results, "taxonomy", "heads")))
-    assert "Which heads do what?" not in {one.question for one in answers(without)}
+    assert "Which kinds of heads are there?" not in {one.question for one in answers(without)}
     assert not answers(made_up.changed(run.results, **dict.fromkeys(everything(run.results))))
+
+
+def answers(results):
+    return run_report(Run(results)).answers
 
 
 def everything(results, *groups):
@@ -84,12 +91,13 @@ def test_heads_are_counted_by_name_with_the_clearest_and_its_error(run):
     for score, values in {"induction": [[0.8, 0.9], [0, 0]], "sink": [[0, 0], [0.6, 0.7]]}.items():
         names |= {score: (("block", "head"), np.array(values, dtype=float)), f"{score}_null": ((), 0.05)}
         names |= {f"{score}_se": (("block", "head"), np.full((2, 2), 0.01))}
-    groups = {f"/{group}": node.to_dataset() for group, node in results.children.items() if group != "repeats"}
+    groups = {f"/{group}": node.to_dataset() for group, node in results.children.items()}
     results = xr.DataTree.from_dict({**groups, "/taxonomy": xr.Dataset(names)})
-    told = answers(results)[-1].text
-    assert told.startswith("Of 4 heads 1 looks at what followed a token the last time (L0H0 most: 80.0 ± ")
-    assert "2 park on the first token (L1H1 most: 70.0 ± " in told
-    assert told.endswith("1 does none of this. In the random twin no head exceeds 5 %")
+    plots = [Plot("head-names", "heads", "", go.Figure(), "", "", "")]
+    sentence = first_screen(results, plots)[-1].text
+    assert sentence.startswith("1 induction head (L0H0: 80.0 ± ")
+    assert "2 attention sinks (L1H1: 70.0 ± " in sentence
+    assert sentence.endswith("1 of 4 heads of no kind. Random-weight control: at most 5 %")
 
 
 def test_json_cannot_end_the_element_that_holds_it():
@@ -97,8 +105,10 @@ def test_json_cannot_end_the_element_that_holds_it():
     assert json.loads(inert('{"a": "</script>"}')) == {"a": "</script>"}
 
 
-def test_a_run_without_a_folder_is_told_to_name_a_file(run):
-    with pytest.raises(RequestError, match=r"^this run has no folder: say where the page goes, as in report\(run, "):
+def test_a_run_without_a_folder_needs_a_file_for_its_page(run):
+    with pytest.raises(
+        RequestError, match=r"^expected a file for the page of a run without a folder, got none: report\(run, "
+    ):
         arm.report(run)
 
 
@@ -127,15 +137,22 @@ def test_the_footer_has_all_provenance_and_the_command(tmp_path):
 
 
 def test_a_misspelt_figure_gets_near_names_and_an_unknown_ending_is_refused(run, tmp_path):
-    with pytest.raises(RequestError, match=r"^no figure 'postion-share' in this run: did you mean position-share"):
+    with pytest.raises(
+        RequestError, match=r"^expected a figure of this run, got 'postion-share': did you mean position-share"
+    ):
         figure(run, "postion-share", tmp_path / "x.svg")
-    with pytest.raises(RequestError, match=r"^cannot tell the format of .*x\.gif: end it in \.svg, \.pdf, \.png$"):
+    with pytest.raises(
+        RequestError, match=r"^expected a file name that ends in \.svg, \.pdf, \.png, got .*x\.gif: change its ending$"
+    ):
         figure(run, "norms", tmp_path / "x.gif")
 
 
 def test_a_missing_package_or_browser_is_named(run, tmp_path, monkeypatch):
     monkeypatch.setattr("armillary.reporting.static.find_spec", lambda _: None)
-    with pytest.raises(RequestError, match=r"^drawing to a file needs kaleido: pip install 'armillary\[static\]'$"):
+    with pytest.raises(
+        RequestError,
+        match=r"^expected kaleido to draw to a file, got no such package: pip install 'armillary\[static\]'$",
+    ):
         figure(run, "norms", tmp_path / "x.svg")
     monkeypatch.undo()
 
@@ -143,7 +160,9 @@ def test_a_missing_package_or_browser_is_named(run, tmp_path, monkeypatch):
         raise RuntimeError("no browser")
 
     monkeypatch.setattr(go.Figure, "to_image", fails)
-    with pytest.raises(RequestError, match=r"^drawing to a file needs a browser that starts, .*\(no browser\)"):
+    with pytest.raises(
+        RequestError, match=r"^expected Chromium or Chrome to draw to a file, got none that starts \(no browser\): "
+    ):
         figure(run, "norms", tmp_path / "x.svg")
 
 

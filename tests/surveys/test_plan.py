@@ -33,7 +33,7 @@ def test_batches_hold_every_window_of_a_shard_once(size, batch):
         assert [row for rows in plan.batches(shard) for row in rows] == list(shard)
 
 
-def test_turns_and_sample_depend_on_the_seed_alone():
+def test_shifts_and_sample_depend_on_the_seed_alone():
     one, again = planned([5, 9]), planned([5, 9])
     assert np.array_equal(one.shifts, again.shifts)
     assert one.sample == again.sample

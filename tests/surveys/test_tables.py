@@ -91,12 +91,23 @@ def test_the_three_shares_sum_to_one_and_are_those_of_the_filled_table(synthetic
         assert np.allclose(share, energy / energy.sum(), atol=1e-9)
 
 
-def test_the_null_is_the_mean_of_the_turned_windows(synthetic):
+def test_the_null_is_the_mean_of_circularly_shifted_windows(synthetic):
     groups, full, plan = surveyed(synthetic, 3, 0)
-    turned = np.stack([np.roll(full[:, c], plan.shifts[c], 1) for c in range(12)], 1)
-    expected = turned.mean(1) - full.mean((1, 2))[:, None]
+    shifted = np.stack([np.roll(full[:, c], plan.shifts[c], 1) for c in range(12)], 1)
+    expected = shifted.mean(1) - full.mean((1, 2))[:, None]
     assert np.allclose(groups["residual"].position_null, expected, atol=1e-9)
     assert np.allclose(groups["attention"].position_null[0], expected[0] * 2, atol=1e-9)
+
+
+def test_a_state_that_is_made_into_tables_keeps_its_dicts_and_gives_back_the_memory_of_its_sums(synthetic):
+    plan = synthetic.plan(8, 5)
+    state = synthetic.state(torch.randn(2, 8, 6, 4, dtype=torch.float64), plan)
+    tables = state.residual.positions.sums, state.residual.contexts.sums
+    before = [dict(table) for table in tables]
+    captured_groups(state, plan, torch.ones(2, dtype=torch.float64), attention=False)
+    for table, content in zip(tables, before, strict=True):
+        assert table.keys() == content.keys()
+        assert all(table[key] is tensor and not tensor.numel() for key, tensor in content.items())
 
 
 def test_position_zero_is_kept_apart_as_first(synthetic):
@@ -134,7 +145,9 @@ def test_a_window_with_nothing_left_is_refused(synthetic):
     plan = synthetic.plan(8, 5)
     states = torch.randn(1, 8, 6, 4, dtype=torch.float64)
     states[:, 2] = 1e4
-    with pytest.raises(RequestError, match=r"leaves no token at window 2.*--outliers keep"):
+    with pytest.raises(
+        RequestError, match=r"^expected a token at every .*, got none at window 2 after .*: read more .*--outliers keep"
+    ):
         captured_groups(synthetic.state(states, plan), plan, torch.ones(1, dtype=torch.float64), attention=False)
 
 

@@ -1,4 +1,4 @@
-"""What attention does to the tokens of a window, block by block: how alike, how near to one vector, how long."""
+"""What attention does to the tokens of a window, block by block: similarity, rank collapse, output norm."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -27,14 +27,14 @@ def mixing(
     kept = ~massive(ratio[None]) if drop else torch.ones_like(ratio, dtype=torch.bool)
     lengths = torch.linalg.vector_norm(output, dim=-1)
     relative = (lengths / norms.clamp_min(torch.finfo(torch.float32).tiny) * kept).sum(-1) / kept.sum(-1)
-    found = [
+    measures = [
         similarity(state, norms, kept),
         similarity(output, lengths, kept),
         collapse(state, kept),
         collapse(output, kept),
         relative,
     ]
-    return torch.stack([part.to("cpu", torch.float64) for part in found], -1)
+    return torch.stack([part.to("cpu", torch.float64) for part in measures], -1)
 
 
 def similarity(
@@ -44,7 +44,7 @@ def similarity(
 ) -> Float[Tensor, " context"]:
     """Mean cosine of different kept tokens of a window: (‖Σ x̂‖² − n) / (n (n − 1)); NaN with a single token.
 
-    A token of length zero is alike to none.
+    A token of norm zero has cosine 0 with every other.
     """
     weights = torch.where(kept & (norms > 0), 1 / norms, 0)
     together = weights[:, None].bmm(x)[:, 0].square().sum(-1)

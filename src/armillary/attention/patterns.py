@@ -13,7 +13,7 @@ BLOCK_BYTES = 2**21
 """How large one block of logits may be: small enough to stay in a processor's cache from one operation to the next."""
 
 QUERIES = 16
-"""A block has so many queries, or a multiple: products of other sizes are slower."""
+"""The number of queries of a block is a multiple of this: products of other sizes are slower."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ def rows(call: AttentionCall, queries: range | None = None, size: int | None = N
     wide = torch.promote_types(call.query.dtype, torch.float32)
     query = (call.query.to(wide) * call.scaling).unflatten(1, (call.key.shape[1], -1))
     key = call.key.to(wide).transpose(-1, -2)
-    whole = range(query.shape[3]) if queries is None else queries
+    asked = range(query.shape[3]) if queries is None else queries
     size = block_size(call) if size is None else size
-    for start in range(whole.start, whole.stop, size):
-        part = slice(start, min(start + size, whole.stop))
+    for start in range(asked.start, asked.stop, size):
+        part = slice(start, min(start + size, asked.stop))
         allowed = allowed_keys(call, part)
         keys = extent(allowed.flatten(0, -2).any(0))
         allowed = allowed[..., keys]
@@ -84,8 +84,8 @@ def masked_rows(call: AttentionCall, queries: slice) -> Tensor:
 
 def extent(seen: Bool[Tensor, " key"]) -> slice:
     """From the first to the last key that is seen; all of them where none is."""
-    found = seen.nonzero()
-    return slice(int(found[0]), int(found[-1]) + 1) if len(found) else slice(0, len(seen))
+    places = seen.nonzero()
+    return slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, len(seen))
 
 
 def shape_logits(call: AttentionCall, logits: Tensor, queries: slice, keys: slice, allowed: Tensor) -> None:

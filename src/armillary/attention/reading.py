@@ -72,11 +72,11 @@ class HeadReading(local):
         """The statistics of the windows that just ran; forgets them."""
         if not len(self.patterns) == len(self.mixed) == blocks:
             raise BrokenContract(
-                f"expected {blocks} attentions to run in one pass, saw {len(self.patterns)} (and {len(self.mixed)} "
-                f"outputs): this model calls its attentions in a way Armillary does not know"
+                f"expected {blocks} attentions to run in one pass, got {len(self.patterns)} (and {len(self.mixed)} "
+                f"outputs): Armillary does not know how this model calls its attentions, survey it without heads"
             )
         names = ("scalars", "profile", "map", "signal")
-        stacked = {name: torch.stack([getattr(found, name) for found in self.patterns], 1) for name in names}
+        stacked = {name: torch.stack([getattr(sums, name) for sums in self.patterns], 1) for name in names}
         taken = HeadStatistics(
             **stacked,
             mixing=torch.stack(self.mixed, 1),
@@ -109,15 +109,15 @@ def map_ranks(call: AttentionCall, windows: tuple[int, ...]) -> Float[Tensor, "s
     rows in float64: those below 1e-8 of the largest are rounding, and weigh nothing in either.
     """
     heads, length = call.query.shape[1:3]
-    found = torch.empty(len(windows), heads, 2, dtype=torch.float64)
+    ranks = torch.empty(len(windows), heads, 2, dtype=torch.float64)
     for row, window in enumerate(windows):
         (top,) = rows(one_window(call, window), range(min(length, RANK_QUERIES)), RANK_QUERIES)
         pattern = top.probabilities()[0].to("cpu", torch.float64)
         energy = torch.linalg.eigvalsh(pattern @ pattern.mT).clamp_min(0)
         share = energy.sqrt() / energy.sqrt().sum(-1, keepdim=True)
-        found[row, :, 0] = torch.special.entr(share).sum(-1).exp()
-        found[row, :, 1] = energy.sum(-1) / energy[:, -1]
-    return found
+        ranks[row, :, 0] = torch.special.entr(share).sum(-1).exp()
+        ranks[row, :, 1] = energy.sum(-1) / energy[:, -1]
+    return ranks
 
 
 def one_window(call: AttentionCall, window: int) -> AttentionCall:

@@ -81,12 +81,13 @@ def prompt(
 def read_text(view: Any, text: str, layer: int | None, tokens: int | None, form: Form, **chosen: Any) -> None:
     """Print where one text is attended to, and its continuation."""
     from armillary.printing import prompt as tables
-    from armillary.prompts import prompt as reader
+    from armillary.prompts.continuation import continuation as continued
+    from armillary.prompts.prompt import prompt as read
 
-    maps = reader.prompt(view, text)
+    maps = read(view, text)
     table = tables.layers(maps, **chosen) if layer is None else tables.tokens(maps, layer, **chosen)
     length = tokens if tokens is not None else CONTINUATION if view.model.can_generate() else 0
-    continuation = reader.continuation(view, text, length) if length else None
+    continuation = continued(view, text, length) if length else None
     form.show(
         lambda: tables.printed(maps, table, continuation),
         lambda: tables.as_json(maps, table, continuation),

@@ -1,8 +1,7 @@
-"""The page's server: routes, what a request may say, and how an error is told. It needs no model to browse."""
+"""The page's server: routes, what a request may say, and how errors are worded. It needs no model to browse."""
 
 import asyncio
 import json
-import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import lru_cache
@@ -22,11 +21,14 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from armillary.errors import ArmillaryError, RequestError
+from armillary.errors import ArmillaryError, RequestError, did_you_mean, refuse_outside
 from armillary.explorer import browsing
 from armillary.explorer.browsing import Unknown
-from armillary.explorer.worker import Cancelled, Load, Told, Worker, told
-from armillary.figures.kit.style import THEMES, template
+from armillary.explorer.worker import Cancelled, Load, Tell, Worker, one_line
+from armillary.figures.kit.colours import THEMES, css_variables, table
+from armillary.figures.kit.style import template
+from armillary.reporting.glossary import TERMS
+from armillary.reporting.plots import FigureFailed
 from armillary.results.store import Run
 
 WEB = Path(__file__).parent / "web"
@@ -66,7 +68,7 @@ def application(run: Run, load: Load | None = None) -> Starlette:
     async def ask(request: Request) -> Response:
         kind = request.path_params["kind"]
         if kind not in QUESTIONS:
-            raise Unknown(f"expected one of {', '.join(QUESTIONS)}, came {kind!r}")
+            raise Unknown(f"expected a question, got {kind!r}: {did_you_mean(kind, QUESTIONS)}")
         asked = asked_for(await body_of(request), prompt=kind not in ABOUT_HEADS)
         job = worker.ask(lambda model, job: getattr(model, QUESTIONS[kind])(asked, job))
         while not job.future.done():
@@ -85,6 +87,7 @@ def application(run: Run, load: Load | None = None) -> Starlette:
         routes=[
             Route("/", page),
             Route("/plotly.js", plotly_script),
+            Route("/colours.css", colours),
             Route("/api/model", model, methods=["GET", "POST"]),
             Route("/api/ask/{kind}", ask, methods=["POST"]),
             Route("/api/{what}", browse),
@@ -92,7 +95,13 @@ def application(run: Run, load: Load | None = None) -> Starlette:
             Mount("/web", StaticFiles(directory=WEB)),
         ],
         middleware=[Middleware(Guarded), Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])],
-        exception_handlers={ArmillaryError: refused, HTTPException: failed, Cancelled: gone, Exception: broken},
+        exception_handlers={
+            ArmillaryError: refused,
+            FigureFailed: drawn_badly,
+            HTTPException: failed,
+            Cancelled: gone,
+            Exception: broken,
+        },
         lifespan=lifespan,
     )
 
@@ -100,7 +109,7 @@ def application(run: Run, load: Load | None = None) -> Starlette:
 QUESTIONS = {
     "look": "look",
     "parts": "parts",
-    "goes-on": "goes_on",
+    "continuation": "continuation",
     "head-parts": "head_parts",
     "examples": "examples",
 }
@@ -111,13 +120,17 @@ ABOUT_HEADS = ("head-parts", "examples")
 def model_of(run: Run) -> Load:
     """How a run's model is loaded: torch comes in here and not before."""
 
-    def load(tell: Told) -> Any:
+    def load(tell: Tell) -> Any:
         tell("starting PyTorch")
         from armillary.explorer import asking
 
         return asking.loaded(run, tell)
 
     return load
+
+
+READ = ("run", "themes", "glossary", "figures/NAME", "layers/LAYER/NAME", "measures/GROUP/NAME", "heads/BLOCK/HEAD")
+"""What can be read of a run without its model."""
 
 
 def browsing_answer(run: Run) -> Callable[..., Any]:
@@ -128,7 +141,9 @@ def browsing_answer(run: Run) -> Callable[..., Any]:
             case ["run"]:
                 return browsing.facts(run)
             case ["themes"]:
-                return {name: template(name).to_plotly_json() for name in THEMES}
+                return table() | {"templates": {name: template(name).to_plotly_json() for name in THEMES}}
+            case ["glossary"]:
+                return TERMS
             case ["figures", name]:
                 return browsing.figure(run, name)
             case ["layers", number, name]:
@@ -137,7 +152,7 @@ def browsing_answer(run: Run) -> Callable[..., Any]:
                 return browsing.measure(run, f"{group}/{name}")
             case ["heads", block, head]:
                 return browsing.head(run, whole(block, "block"), whole(head, "head"))
-        raise Unknown(f"expected run, themes, figures, layers, measures or heads, came {'/'.join((what, *one))!r}")
+        raise Unknown(f"expected one of {', '.join(READ)}, got {'/'.join((what, *one))!r}: ask for one of these")
 
     return look
 
@@ -150,39 +165,40 @@ def wanted(request: Request) -> tuple[str, ...]:
 def whole(text: str, what: str) -> int:
     """A number of a path; what is none is not found."""
     if not (text.isascii() and text.isdecimal() and len(text) < 9):
-        raise Unknown(f"expected a {what} as a whole number, came {text!r}")
+        raise Unknown(f"expected a {what} as a whole number, got {text!r}: count from 0")
     return int(text)
 
 
 async def body_of(request: Request) -> dict[str, Any]:
     """The JSON object of a request. The type is asked for: other sites' pages cannot send it without being let."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
-        raise HTTPException(415, "expected a body of type application/json")
+        raise HTTPException(415, "expected a body of type application/json, got another: set its content-type")
     received = bytearray()
     async for piece in request.stream():
         received += piece
         if len(received) > LARGEST:
-            raise HTTPException(413, f"expected at most {LARGEST} bytes, came more; shorten the prompt")
+            raise HTTPException(413, f"expected at most {LARGEST} bytes, got more: shorten the prompt")
     try:
-        found = json.loads(received or b"{}")
+        body = json.loads(received or b"{}")
     except ValueError as error:
-        raise RequestError(f"expected a JSON object, came something else ({error})") from error
-    if not isinstance(found, dict):
-        raise RequestError(f"expected a JSON object, came a {type(found).__name__}")
-    return found
+        raise RequestError(f"expected a JSON object, got something else ({error}): correct the body") from error
+    if not isinstance(body, dict):
+        raise RequestError(f"expected a JSON object, got a {type(body).__name__}: correct the body")
+    return body
 
 
 def asked_for(body: dict[str, Any], *, prompt: bool) -> dict[str, Any]:
     """A question with every part checked: prompt, block, head, α, and whether α changes this block alone."""
     text = body.get("prompt", "")
     if prompt and (not isinstance(text, str) or not text.strip()):
-        raise RequestError("expected a text with at least one word, came an empty prompt")
+        raise RequestError("expected a text with at least one word, got an empty prompt: type one")
     for name in ("block", "head"):
         if type(body.get(name)) is not int:
-            raise RequestError(f"expected a whole number as {name}, came {body.get(name)!r}")
+            raise RequestError(f"expected a whole number as {name}, got {body.get(name)!r}: count from 0")
     alpha = body.get("alpha", 1.0)
-    if type(alpha) not in (int, float) or not (math.isfinite(alpha) and ALPHAS[0] <= alpha <= ALPHAS[1]):
-        raise RequestError(f"expected α from {ALPHAS[0]} to {ALPHAS[1]}, came {alpha!r}")
+    if type(alpha) not in (int, float):
+        raise RequestError(f"expected α from {ALPHAS[0]:g} to {ALPHAS[1]:g}, got {alpha!r}: give a number")
+    refuse_outside("α", float(alpha), *ALPHAS)
     return {
         "prompt": text,
         "block": body["block"],
@@ -198,8 +214,13 @@ async def page(_: Request) -> Response:
 
 
 async def plotly_script(_: Request) -> Response:
-    """plotly.js as it came with the installed package."""
+    """plotly.js of the installed package."""
     return FileResponse(PLOTLY, media_type="text/javascript")
+
+
+async def colours(_: Request) -> Response:
+    """The colours by meaning, as variables of a style sheet."""
+    return Response(css_variables(), media_type="text/css")
 
 
 def answer(content: Any, status: int = 200) -> Response:
@@ -209,7 +230,12 @@ def answer(content: Any, status: int = 200) -> Response:
 
 async def refused(_: Request, error: Exception) -> Response:
     """What a user can put right, as one line."""
-    return answer({"error": told(error)}, 404 if isinstance(error, Unknown) else 400)
+    return answer({"error": one_line(error)}, 404 if isinstance(error, Unknown) else 400)
+
+
+async def drawn_badly(_: Request, error: Exception) -> Response:
+    """A figure that failed, with its name."""
+    return answer({"error": str(error)}, 500)
 
 
 async def failed(_: Request, error: Exception) -> Response:
@@ -225,7 +251,8 @@ async def gone(_: Request, error: Exception) -> Response:
 
 async def broken(_: Request, error: Exception) -> Response:
     """A fault of the explorer; its traceback goes to the terminal."""
-    return answer({"error": f"the explorer failed, its terminal says where ({told(error)})"}, 500)
+    line = f"The explorer failed ({one_line(error)}). This is a bug of Armillary: please report it."
+    return answer({"error": line}, 500)
 
 
 class Guarded:
@@ -249,7 +276,7 @@ class Guarded:
         sent = dict(scope["headers"])
         origin = sent.get(b"origin")
         if origin is not None and origin != b"http://" + sent.get(b"host", b""):
-            refusal = answer({"error": "expected a request of this page itself, came one of another site"}, 403)
-            await refusal(scope, receive, guarded)
+            line = "expected a request of this page itself, got one of another site: open the explorer's own address"
+            await answer({"error": line}, 403)(scope, receive, guarded)
             return
         await self.app(scope, receive, guarded)

@@ -10,6 +10,7 @@ import uvicorn
 
 from armillary.errors import RequestError
 from armillary.explorer.app import application
+from armillary.reporting.content import run_title
 from armillary.results.store import Run
 from armillary.results.store import open as open_run
 from armillary.system.progress import say
@@ -18,15 +19,15 @@ HOST = "127.0.0.1"
 
 
 def explore(run: Run | str | os.PathLike[str], *, port: int | None = None, browser: bool = True) -> None:
-    """Serve a page on this machine to browse a run and to ask its model; ends with Ctrl+C.
+    """Serve a page on this machine to browse a run and to ask its model; Ctrl+C stops it.
 
     Without `port` a free one is taken. The address is printed, and opened in a browser if `browser` says so. The model
-    is loaded when the page first needs it, from where the run says that it came.
+    is loaded when the page first needs it, from the run's provenance.
     """
     opened = run if isinstance(run, Run) else open_run(os.fspath(run))
     listening = bound(port)
     address = f"http://{HOST}:{listening.getsockname()[1]}/"
-    say(f"{opened.provenance.get('model')} on {opened.provenance.get('corpus')}: {address}  (Ctrl+C ends)")
+    say(f"{run_title(opened)}: {address}  (Ctrl+C to stop)")
     if browser:
         # The socket listens already: a browser that is quicker than the server waits for it.
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
@@ -50,7 +51,7 @@ def server(run: Run) -> uvicorn.Server:
 def bound(port: int | None) -> socket.socket:
     """A listening socket of this machine alone, on the port or on a free one."""
     if port is not None and not 1 <= port <= 65535:
-        raise RequestError(f"expected a port from 1 to 65535, came {port}; leave --port out to get a free one")
+        raise RequestError(f"expected a port from 1 to 65535, got {port}: leave --port out to get a free one")
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     if os.name == "posix":  # elsewhere it would let two servers share a port
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -60,6 +61,6 @@ def bound(port: int | None) -> socket.socket:
     except OSError as error:
         listening.close()
         raise RequestError(
-            f"expected a free port, came {port} ({error.strerror}); give another --port or leave it out"
+            f"expected a free port, got {port} ({error.strerror}): give another --port or leave it out"
         ) from error
     return listening

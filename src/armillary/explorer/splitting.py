@@ -1,4 +1,4 @@
-"""The states of one prompt by the parts that a run knows: position as the run found it, context, and the rest."""
+"""The hidden states of one prompt split by a run: its positional basis, the prompt's own mean, and the residual."""
 
 from typing import NamedTuple
 
@@ -13,14 +13,14 @@ from armillary.results.reading import has, massive_times, numbers
 
 
 class Split(NamedTuple):
-    """Shares of position, context and rest in each layer, and the tokens that were counted."""
+    """Shares of position, context and residual in each layer, and the tokens that were counted."""
 
     share: Float[np.ndarray, "layer component"]
     counted: Int[np.ndarray, "token"]
 
 
 def counted_tokens(results: xr.DataTree, norms: Float[np.ndarray, "layer position"]) -> Bool[np.ndarray, "position"]:
-    """The tokens of a prompt that the run's own rules would count: a known position, and no massive norm it drops."""
+    """The tokens of a prompt that the run's own rules count: at a known position, and not massive if it drops those."""
     positions = first_positions(results)
     kept = np.isin(np.arange(norms.shape[1]), positions)
     if has(results, "outliers/median_norm") and results.attrs.get("outliers") != "keep":

@@ -1,4 +1,4 @@
-"""One thread for one model: it loads when first needed, answers one question at a time, and can be told to stop."""
+"""One thread for one model: it loads when first needed, answers one question at a time, and can be stopped."""
 
 import threading
 import time
@@ -8,8 +8,8 @@ from typing import Any
 
 from armillary.errors import ArmillaryError, reason
 
-Told = Callable[[str], None]
-Load = Callable[[Told], Any]
+Tell = Callable[[str], None]
+Load = Callable[[Tell], Any]
 
 
 class Cancelled(Exception):  # noqa: N818  (nothing went wrong)
@@ -65,7 +65,7 @@ class Worker:
             seconds = round(time.monotonic() - self._began, 1)
             return {"state": "loading", "stage": self._stage, "seconds": seconds} | asked
         error = loading.exception()
-        return ({"state": "ready"} if error is None else {"state": "failed", "message": told(error)}) | asked
+        return ({"state": "ready"} if error is None else {"state": "failed", "message": one_line(error)}) | asked
 
     def ask(self, question: Callable[[Any, Job], Any]) -> Job:
         """Put a question to the model; it waits until the model is there and the questions before it are answered."""
@@ -92,7 +92,7 @@ class Worker:
         self._stage = stage
 
 
-def told(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """An error in one line: its own if it is one of ours, else its kind and its first line."""
     if isinstance(error, ArmillaryError):
         return " ".join(str(error).split())

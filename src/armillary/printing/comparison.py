@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from armillary.printing.numbers import factor, heading, number, with_error
-from armillary.results.comparing import BESIDE, DEPTHS, RUNS
+from armillary.results.comparing import BESIDE, DEPTHS
 from armillary.results.reading import has, label_of, numbers
+from armillary.results.two_runs import RUNS
 
 DIFFERENCE = ("difference", "difference_se", "difference_low", "difference_high", "differs")
 

@@ -16,18 +16,18 @@ PAGE = "report.html"
 
 
 def report(run: Run | str | Path, out: str | Path | None = None, other: Run | str | Path | None = None) -> Path:
-    """Write the report of a run, or of two beside each other, as one HTML file that asks for nothing else.
+    """Write the report of a run, or of two side by side, as one self-contained HTML file.
 
     `run` and `other` are runs or their folders. Without `out` the page goes into the folder of the run, as
     report.html, or comparison.html where there are two. Returns the path of the file.
     """
-    one = opened(run)
+    first = opened(run)
     name = PAGE if other is None else "comparison.html"
-    if out is None and one.folder is None:
-        raise RequestError(f"this run has no folder: say where the page goes, as in report(run, {name!r})")
-    path = Path(out) if out is not None else Path(one.folder or "", name)
+    if out is None and first.folder is None:
+        raise RequestError(f"expected a file for the page of a run without a folder, got none: report(run, {name!r})")
+    path = Path(out) if out is not None else Path(first.folder or "", name)
     with one_core_each():
-        content = run_report(one) if other is None else comparison_report(one, opened(other))
+        content = run_report(first) if other is None else comparison_report(first, opened(other))
     write_text(path, page(content))
     return path
 

@@ -1,31 +1,22 @@
 """The first screen of a report: seven questions, and what a run says to them with number, error and null."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 from jaxtyping import Bool
 
-from armillary.figures import Figure, available
 from armillary.figures.kit.words import quoted, span
 from armillary.figures.states.outliers import outliers_finding
 from armillary.measures.errors.jackknife import half_width
-from armillary.measures.taxonomy import GENERAL, SPECIAL
-from armillary.reporting.kinds import Answer
-from armillary.results.reading import LEVEL, array, draws, has, numbers
+from armillary.reporting.kinds import Answer, Plot
+from armillary.results.reading import LEVEL, array, draws, has, label_of, numbers
+from armillary.results.schema import GROUPS
+from armillary.results.schema.naming import KINDS
 
-DOES = {
-    "induction": "look at what followed a token the last time",
-    "duplicate": "look at the last time of the same token",
-    "previous": "look at the token before",
-    "sink": "park on the first token",
-    "local": "stay within 4 tokens",
-}
-"""What a head of each kind does."""
-
-MASSES = {"mass_first": "the first token", "mass_previous": "the token before", "mass_self": "the token itself"}
-"""Where heads look on text, where they have no names yet."""
+ON_TEXT = ("heads/mass_first", "heads/mass_previous", "heads/mass_self")
+"""Where heads attend on text, for runs whose heads have no kinds yet."""
 
 
 class Question(NamedTuple):
@@ -36,82 +27,75 @@ class Question(NamedTuple):
     tell: Callable[[xr.DataTree], str | None] | None = None
 
 
-def answers(results: xr.DataTree) -> list[Answer]:
+def answers(results: xr.DataTree, plots: Sequence[Plot]) -> list[Answer]:
     """What the run says to each question; a question that it holds nothing for is left out."""
-    offered = {figure.name: figure for figure in available(results)}
-    found = (answer(question, offered, results) for question in QUESTIONS)
-    return [one for one in found if one is not None]
+    offered = {plot.name: plot for plot in plots}
+    given = (answer(question, offered, results) for question in QUESTIONS)
+    return [one for one in given if one is not None]
 
 
-def answer(question: Question, offered: dict[str, Figure], results: xr.DataTree) -> Answer | None:
+def answer(question: Question, offered: dict[str, Plot], results: xr.DataTree) -> Answer | None:
     """The answer in the question's own words or in those of its first figure that the run offers."""
-    figure = next((offered[name] for name in question.figures if name in offered), None)
-    if figure is None and question.tell is heads:
-        figure = next((one for one in offered.values() if one.section == "heads"), None)
-    told = question.tell(results) if question.tell else figure.finding(results) if figure else None
-    return Answer(question.text, told, figure.name if figure else None) if told else None
-
-
-def context(results: xr.DataTree) -> str | None:
-    """The share of context, beside what chance gives; there is no error for it."""
-    if not has(results, "variance/share"):
+    plot = next((offered[name] for name in question.figures if name in offered), None)
+    if plot is None:
         return None
-    share = numbers(results, "variance/share", component=1)
-    told = f"Context is {span(share, '%')} of the variance of the states, over the layers, by the plain formula"
+    drawn = plot.figure is not None
+    text = question.tell(results) if question.tell and drawn else plot.finding
+    return Answer(question.text, text, plot.name) if text else None
+
+
+def context(results: xr.DataTree) -> str:
+    """The share of context beside its noise floor; it has no standard error."""
+    share = span(numbers(results, "variance/share", component=1), "%")
+    sentence = f"Context explains {share} of variance over the layers (plug-in, no interval)"
     if not has(results, "variance/share_floor"):
-        return f"{told}; what chance gives is not determined"
-    floor = numbers(results, "variance/share_floor", component=1)
-    return f"{told}, which has no error; chance alone gives {span(floor, '%')}"
+        return sentence
+    return f"{sentence}; noise floor {span(numbers(results, 'variance/share_floor', component=1), '%')}"
 
 
-def massive(results: xr.DataTree) -> str | None:
-    """How many tokens, how long, which, and where in the window they stand."""
-    if not all(has(results, f"outliers/{name}") for name in ("ratio", "text", "position", "context")):
-        return None
-    told, where = outliers_finding(results), array(results, "outliers/position").values
+def massive(results: xr.DataTree) -> str:
+    """How many tokens, how large, which, and where in the window."""
+    sentence, where = outliers_finding(results), array(results, "outliers/position").values
     if not where.size:
-        return told
+        return sentence
     low, high = int(where.min()), int(where.max())
-    fate = {"drop": " They are left out of all sums", "keep": " They are kept in all sums"}
     place = f"at position {low}" if low == high else f"at positions {low} to {high}"
-    return f"{told}; {place}." + fate.get(str(results.attrs.get("outliers")), "")
+    rule = {"drop": ", left out of all sums", "keep": ", kept in all sums"}
+    return f"{sentence}; {place}{rule.get(str(results.attrs.get('outliers')), '')}"
 
 
 def heads(results: xr.DataTree) -> str | None:
-    """How many heads have which name, the clearest of each with its error; without names, where heads look."""
+    """How many heads are of which kind, the clearest of each with its interval; without kinds, where heads attend."""
     if has(results, "taxonomy/kind"):
-        return named_heads(results)
-    held = [name for name in MASSES if has(results, f"heads/{name}")]
-    told = ", ".join(f"to {MASSES[name]} ({most(results, f'heads/{name}')})" for name in held)
-    return (
-        f"Attention goes {told}; heads have no names yet, `armillary heads` gives them and writes this page anew"
-        if told
-        else None
-    )
+        return kinds_of_heads(results)
+    held = [f"{label_of(path)} {highest(results, path)}" for path in ON_TEXT if has(results, path)]
+    command = GROUPS["taxonomy"].command
+    return f"Highest {', '.join(held)}; `{command}` adds the kinds of heads" if held else None
 
 
-def named_heads(results: xr.DataTree) -> str:
-    """How many heads have each name, the clearest of each, and what the random twin reaches in the same scores."""
+def kinds_of_heads(results: xr.DataTree) -> str:
+    """How many heads are of each kind, the clearest of each, and the highest scores of the random-weight control."""
     kind = array(results, "taxonomy/kind").values.astype(str)
-    told, nulls = [], []
-    for name in (*SPECIAL, *GENERAL):
+    counts, nulls = [], []
+    for name in (name for name in KINDS if (kind == name).any()):
         count = int((kind == name).sum())
-        if count:
-            told.append(f"{done_by(count, DOES[name])} ({most(results, f'taxonomy/{name}', kind == name)})")
+        best = f" ({highest(results, f'taxonomy/{name}', kind == name)})" if has(results, f"taxonomy/{name}") else ""
+        counts.append(f"{count} {of_kind(name, count)}{best}")
+        if has(results, f"taxonomy/{name}_null"):
             nulls.append(float(numbers(results, f"taxonomy/{name}_null")))
-    rest = int(np.isin(kind, ["", "uniform"]).sum())
-    twin = f". In the random twin no head exceeds {span(np.array(nulls), '%')}" if nulls else ""
-    return f"Of {kind.size} heads " + ", ".join([*told, f"{rest} {'does' if rest == 1 else 'do'} none of this"]) + twin
+    others = f"{int((kind == '').sum())} of {kind.size} heads of no kind"
+    control = f". Random-weight control: at most {quoted(max(nulls), np.nan, '%')}" if nulls else ""
+    return ", ".join([*counts, others]) + control
 
 
-def done_by(count: int, what: str) -> str:
-    """What so many heads do: 3 park on the first token, 1 parks on the first token."""
-    verb, _, rest = what.partition(" ")
-    return f"{count} {verb}{'s' if count == 1 else ''} {rest}"
+def of_kind(name: str, count: int) -> str:
+    """Heads of one kind in words: 1 induction head, 3 attention sinks."""
+    word = KINDS[name]
+    return (word if word.endswith("sink") else f"{word} head") + ("" if count == 1 else "s")
 
 
-def most(results: xr.DataTree, path: str, among: Bool[np.ndarray, "block head"] | None = None) -> str:
-    """The head with the highest share of attention, with the margin that holds for all heads at once."""
+def highest(results: xr.DataTree, path: str, among: Bool[np.ndarray, "block head"] | None = None) -> str:
+    """The head with the highest share of attention, with the margin that holds for all heads jointly."""
     value = numbers(results, path)
     chosen = np.where(np.isfinite(value) & (True if among is None else among), value, -np.inf)
     block, head = np.unravel_index(int(chosen.argmax()), value.shape)
@@ -119,15 +103,15 @@ def most(results: xr.DataTree, path: str, among: Bool[np.ndarray, "block head"] 
     if has(results, f"{path}_se"):
         width = half_width(draws(results, path), 1 - (1 - LEVEL) / value.size)
         margin = width * float(numbers(results, f"{path}_se")[block, head])
-    return f"L{block}H{head} most: {quoted(float(value[block, head]), float(margin), '%')}"
+    return f"L{block}H{head}: {quoted(float(value[block, head]), float(margin), '%')}"
 
 
 QUESTIONS = (
-    Question("How much is position?", ("position-share", "variance-shares")),
-    Question("How much is context?", ("variance-shares",), context),
-    Question("Is the position basis low-rank?", ("position-stable-rank", "position-rank", "position-spectrum")),
-    Question("Is it smooth?", ("low-frequency-share", "position-frequencies")),
+    Question("How much variance does position explain?", ("position-share", "variance-shares")),
+    Question("How much variance does context explain?", ("variance-shares",), context),
+    Question("Is the positional basis low-rank?", ("position-stable-rank", "position-rank", "position-spectrum")),
+    Question("Is it smooth along positions?", ("low-frequency-share", "position-frequencies")),
     Question("Are position and context orthogonal?", ("incoherence", "position-gram")),
-    Question("Where do massive activations sit?", ("outlier-tokens",), massive),
-    Question("Which heads do what?", (), heads),
+    Question("Where are the massive activations?", ("outlier-tokens",), massive),
+    Question("Which kinds of heads are there?", ("head-names", "head-grid", "head-distances"), heads),
 )

@@ -3,26 +3,31 @@
 import re
 
 import numpy as np
+import plotly.graph_objects as go
 import xarray as xr
 
 from armillary.figures import ERRORS, SECTIONS
 from armillary.figures.comparison import compare_figure, compare_finding
 from armillary.figures.kit.style import HEIGHT
 from armillary.figures.kit.words import counted, span
-from armillary.reporting.content import command, run_title
+from armillary.reporting.content import command, missing, run_title
 from armillary.reporting.kinds import Answer, Plot, Report
-from armillary.results.comparing import compare, shared_documents
-from armillary.results.schema import GROUPS
+from armillary.reporting.plots import plotted
+from armillary.results.comparing import compare
+from armillary.results.reading import label_of, row_of
 from armillary.results.store import Run
+from armillary.results.two_runs import both_hold, shared_documents
 
-QUESTIONS = {
-    "position/share_corrected": "Is there as much position in both?",
-    "position/rank_stable_corrected": "Is the position basis of the same rank?",
-    "context/similarity_within": "Are windows of one document as much alike?",
-    "context/incoherence_mean": "Are position and context as orthogonal?",
-    "norms/norm": "Are the states as long?",
-}
-"""What the first screen asks of two runs."""
+FIRST = (
+    "position/share_corrected",
+    "position/rank_stable_corrected",
+    "context/similarity_within",
+    "context/incoherence_mean",
+    "norms/norm",
+    "mixing/similarity_output",
+    "mixing/output_norm",
+)
+"""The results that the first screen asks about, as far as both runs hold them."""
 
 ENDING = "_difference"
 
@@ -33,31 +38,33 @@ SETTINGS = {"model_sha256": "weights", "corpus_sha256": "text", "random_weights"
             "per_document": "windows per document", "first": "position 0"}  # fmt: skip
 """Settings whose names in the provenance are not plain words."""
 
+MARGIN = "second run − first; margin √(m₁² + m₂²), m the half-widths of the 95 % intervals, all layers jointly"
+
 
 def comparison_report(one: Run, other: Run) -> Report:
     """The report of two runs; every result along layers or blocks that has an error in both."""
-    found = compare(one, other)
-    paths = sorted(compared_paths(found), key=lambda path: order_of(section_of(path)))
-    trees = (one.results, other.results)
+    compared = compare(one, other)
+    paths = sorted(compared_paths(compared), key=lambda path: order_of(section_of(path)))
+    plots = {path: compared_plot(path, one.results, other.results) for path in paths}
     names = [f"{place}: {run_title(run)}" for place, run in enumerate((one, other), 1)]
-    asked = [path for path in QUESTIONS if path in paths]
+    lacking = {name: missing(run.results) for name, run in zip(names, (one, other), strict=True)}
     return Report(
         title=f"{run_title(one)}, and {run_title(other)}",
-        about=f"The two differ in {settings_in_words(str(found.attrs['differ_in']))}",
-        answers=[Answer(QUESTIONS[path], compare_finding(path, *trees), anchor(path)) for path in asked]
-        + [Answer("Do the position bases lie in the same directions?", angle_sentence(found), None)],
+        about=f"The two differ in {settings_in_words(str(compared.attrs['differ_in']))}",
+        answers=[difference(path, plots[path]) for path in FIRST if path in plots] + angle_answer(one, other, compared),
         note=f"{ERRORS} {shared_documents(one, other)}",
-        plots=[compared_plot(path, *trees) for path in paths],
+        missing=[f"{name}. {sentence}" for name, sentences in lacking.items() for sentence in sentences],
+        plots=list(plots.values()),
         sources=dict(zip(names, (one.provenance, other.provenance), strict=True)),
         command=command(one, other),
     )
 
 
-def compared_paths(found: xr.DataTree) -> list[str]:
+def compared_paths(compared: xr.DataTree) -> list[str]:
     """The results that `compare` gives a difference of, one number per layer or block."""
     return [
         f"{group}/{str(name).removesuffix(ENDING)}"
-        for group, node in found.children.items()
+        for group, node in compared.children.items()
         for name, values in node.data_vars.items()
         if str(name).endswith(ENDING) and values.ndim == 1
     ]
@@ -74,11 +81,11 @@ def order_of(section: str) -> int:
     return SECTIONS.index(section) if section in SECTIONS else len(SECTIONS)
 
 
-def settings_in_words(told: str) -> str:
+def settings_in_words(text: str) -> str:
     """What differs between the runs, without names that only the files know."""
     for name, words in SETTINGS.items():
-        told = re.sub(rf"(^|, ){name} \(", rf"\g<1>{words} (", told)
-    return told
+        text = re.sub(rf"(^|, ){name} \(", rf"\g<1>{words} (", text)
+    return text
 
 
 def anchor(path: str) -> str:
@@ -88,30 +95,35 @@ def anchor(path: str) -> str:
 
 def compared_plot(path: str, one: xr.DataTree, other: xr.DataTree) -> Plot:
     """Both runs' curve of one result; its meaning is the schema's."""
-    group, _, name = path.partition("/")
-    drawn = compare_figure(path, one, other).update_layout(title=None, height=HEIGHT, margin={"t": 24})
-    row = GROUPS[group].variables.get(name) if group in GROUPS else None
-    meaning = f"Shown for both runs: {row.text}." if row else "Shown for both runs."
-    return Plot(
-        anchor(path),
-        section_of(path),
-        compare_finding(path, one, other),
-        drawn,
-        meaning,
-        "second run minus first; margin √(m₁² + m₂²), m the half widths of the 95 % intervals that hold for all layers "
-        "at once",
-        f"/{path} of the two runs",
-    )
+
+    def make() -> tuple[str, go.Figure]:
+        drawn = compare_figure(path, one, other).update_layout(title=None, height=HEIGHT, margin={"t": 24})
+        return compare_finding(path, one, other), drawn
+
+    meaning = row_of(path).text
+    text = f"Both runs: {meaning}." if meaning else "Both runs."
+    return plotted(anchor(path), section_of(path), make, (text, MARGIN, f"/{path} of the two runs"))
 
 
-def angle_sentence(found: xr.DataTree) -> str:
-    """The smallest principal angle of each layer, beside the 5 % point of random directions."""
-    node = found.children["angles"].to_dataset()
-    angles = np.degrees(node.angle.values[:, 0]) if "angle" in node else np.full(1, np.nan)
-    if not np.isfinite(angles).any():
-        return "Not determined: there are no angles between the two position bases"
-    null = np.degrees(node.angle_null.values[:, 0])
-    told = f"The smallest angle between their {node.attrs['between']} is {span(angles)} degrees, over the layers"
-    return f"{told}; random ones have less than {span(null)} in 1 of 20 cases; so do the two runs in " + counted(
-        angles < null
+def difference(path: str, plot: Plot) -> Answer:
+    """Whether the two runs differ in a result."""
+    return Answer(f"Does the {label_of(path)} differ?", plot.finding, plot.name)
+
+
+def angle_answer(one: Run, other: Run, compared: xr.DataTree) -> list[Answer]:
+    """Whether the positional bases point the same way, where both runs hold one."""
+    if not both_hold(one, other, "residual", "position"):
+        return []
+    return [Answer("Are the positional bases aligned?", angle_sentence(compared.children["angles"].to_dataset()), None)]
+
+
+def angle_sentence(angles: xr.Dataset) -> str:
+    """The smallest principal angle of each layer, beside the 5 % point of random subspaces."""
+    smallest = np.degrees(angles.angle.values[:, 0]) if "angle" in angles else np.full(1, np.nan)
+    if not np.isfinite(smallest).any():
+        return "Not estimable: there are no principal angles between the two positional bases"
+    null = np.degrees(angles.angle_null.values[:, 0])
+    return (
+        f"Closer than random subspaces (5 % level) in {counted(smallest < null)}: smallest principal angle of their "
+        f"{angles.attrs['between']} {span(smallest)} degrees, null {span(null)}"
     )

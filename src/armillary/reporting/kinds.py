@@ -1,6 +1,6 @@
 """What a report consists of, before it is a page: answers, plots, provenance. All texts are plain, not markup."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
@@ -15,24 +15,31 @@ class Answer(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """One figure with the words around it; the picture has no title, `finding` is written above it."""
+    """One figure with the words around it; the picture has no title, `finding` is written above it.
+
+    A figure that failed has no picture, and `finding` says so.
+    """
 
     name: str
     section: str
     finding: str
-    figure: go.Figure
+    figure: go.Figure | None
     text: str
     formula: str
     source: str
 
 
 class Report(NamedTuple):
-    """All that a page shows. `sources` has the provenance of each run by name, `command` makes the page again."""
+    """All that a page shows. `sources` has the provenance of each run by name, `command` makes the page again.
+
+    `missing` says what the runs do not hold and which commands add it.
+    """
 
     title: str
     about: str
-    answers: list[Answer]
+    answers: Sequence[Answer]
     note: str
-    plots: list[Plot]
+    missing: Sequence[str]
+    plots: Sequence[Plot]
     sources: Mapping[str, Mapping[str, Any]]
     command: str

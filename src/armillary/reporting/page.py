@@ -1,4 +1,4 @@
-"""A report as one HTML file: everything inside, nothing asked for, and all that comes from a run escaped."""
+"""A report as one HTML file: self-contained, without a request, and with every text of a run escaped."""
 
 import base64
 import hashlib
@@ -10,10 +10,12 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
+import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from armillary._version import __version__
-from armillary.figures.kit.style import HEIGHT, THEMES, template
+from armillary.figures.kit.colours import THEMES, css_variables
+from armillary.figures.kit.style import HEIGHT, template
 from armillary.reporting.kinds import Answer, Plot, Report
 
 
@@ -21,7 +23,7 @@ def page(report: Report) -> str:
     """The whole file. The words come first and plotly last, so that a reader sees the answers while it loads."""
     scripts = [asset("page.js"), get_plotlyjs()]
     data = {"themes": json.dumps({name: template(name).to_plotly_json() for name in THEMES})}
-    data |= {f"data-{plot.name}": figure_json(plot) for plot in report.plots}
+    data |= {f"data-{plot.name}": figure_json(plot.figure) for plot in report.plots if plot.figure is not None}
     sections = [(name, list(plots)) for name, plots in groupby(report.plots, key=lambda plot: plot.section)]
     return "\n".join(
         [
@@ -35,6 +37,7 @@ def page(report: Report) -> str:
             *(section(name, plots) for name, plots in sections),
             "</main>",
             footer(report),
+            glossary(),
             *(
                 f'<script type="application/json" id="{escape(name)}">{inert(text)}</script>'
                 for name, text in data.items()
@@ -73,9 +76,6 @@ def policy(scripts: Iterable[str]) -> str:
 
 def head(title: str, scripts: Iterable[str]) -> str:
     """Policy first: it holds for what comes after it."""
-    colours = "".join(
-        f"--{name}:light-dark({THEMES['light'][name]},{THEMES['dark'][name]});" for name in THEMES["light"]
-    )
     return "\n".join(
         [
             "<head>",
@@ -84,7 +84,7 @@ def head(title: str, scripts: Iterable[str]) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f'<meta name="generator" content="armillary {__version__}">',
             f"<title>{escape(title)} · Armillary</title>",
-            f"<style>:root{{{colours}}}\n{asset('page.css')}</style>",
+            f"<style>{css_variables()}\n{asset('page.css')}</style>",
             "</head>",
         ]
     )
@@ -94,7 +94,8 @@ def header(sections: Iterable[str]) -> str:
     """The way through the page, and the switch between light and dark."""
     links = "".join(f'<a href="#section-{escape(name)}">{escape(heading(name))}</a>' for name in sections)
     switch = '<button type="button" id="theme" aria-label="light or dark">◐</button>'
-    return f'<header><nav><a href="#top">Answers</a>{links}<a href="#provenance">Provenance</a></nav>{switch}</header>'
+    last = '<a href="#provenance">Provenance</a><a href="#glossary">Glossary</a>'
+    return f'<header><nav><a href="#top">Answers</a>{links}{last}</nav>{switch}</header>'
 
 
 def heading(section: str) -> str:
@@ -103,19 +104,20 @@ def heading(section: str) -> str:
 
 
 def first_screen(report: Report) -> str:
-    """Title, what was read, and the questions with their answers."""
-    asked = "".join(answer(one) for one in report.answers)
+    """Title, what was read, the questions with their answers, and what the run does not hold."""
+    lines = "".join(map(card, report.answers))
+    missing = "".join(f'<p class="note missing">{escape(sentence)}</p>' for sentence in report.missing)
     return (
         f'<section id="top"><h1>{escape(report.title)}</h1><p class="about">{escape(report.about)}</p>'
-        f'<dl class="answers">{asked}</dl><p class="note">{escape(report.note)}</p></section>'
+        f'<dl class="answers">{lines}</dl><p class="note">{escape(report.note)}</p>{missing}</section>'
     )
 
 
-def answer(one: Answer) -> str:
+def card(answer: Answer) -> str:
     """A question and its answer, which leads to the figure."""
-    text = prose(one.text)
-    told = f'<a href="#{escape(one.plot)}">{text}</a>' if one.plot else text
-    return f"<div><dt>{escape(one.question)}</dt><dd>{told}</dd></div>"
+    text = prose(answer.text)
+    linked = f'<a href="#{escape(answer.plot)}">{text}</a>' if answer.plot else text
+    return f"<div><dt>{escape(answer.question)}</dt><dd>{linked}</dd></div>"
 
 
 def prose(text: str) -> str:
@@ -131,9 +133,11 @@ def section(name: str, plots: Iterable[Plot]) -> str:
 
 
 def article(plot: Plot) -> str:
-    """One figure: finding, room for the picture, words, downloads."""
-    height = int(plot.figure.layout.height or HEIGHT)
+    """One figure: finding, room for the picture, words, downloads; of a figure that failed, that it did."""
     name = escape(plot.name)
+    if plot.figure is None:
+        return f'<article id="{name}"><h3 class="failed">{escape(plot.finding)}</h3></article>'
+    height = int(plot.figure.layout.height or HEIGHT)
     buttons = "".join(
         f'<button type="button" data-save="{kind}" data-figure="{name}">{kind.upper()}</button>'
         for kind in ("csv", "svg", "png")
@@ -151,9 +155,17 @@ def footer(report: Report) -> str:
     """Where every number comes from, and how to make the page again."""
     tables = "".join(f"<h3>{escape(name)}</h3>{provenance(about)}" for name, about in report.sources.items())
     return (
-        f'<footer id="provenance"><h2>Provenance</h2>{tables}<p>This page was made by Armillary {__version__} with</p>'
+        f'<footer id="provenance"><h2>Provenance</h2>{tables}<p>Made by Armillary {__version__} with</p>'
         f"<pre>{escape(report.command)}</pre></footer>"
     )
+
+
+def glossary() -> str:
+    """What the words of the page mean, folded."""
+    from armillary.reporting.glossary import TERMS  # `python -m` runs that file, which must not be loaded before
+
+    terms = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in TERMS.items())
+    return f'<details id="glossary"><summary><h2>Glossary</h2></summary><dl>{terms}</dl></details>'
 
 
 def provenance(about: Mapping[str, Any]) -> str:
@@ -162,10 +174,10 @@ def provenance(about: Mapping[str, Any]) -> str:
     return f"<table>{rows}</table>"
 
 
-def figure_json(plot: Plot) -> str:
+def figure_json(figure: go.Figure) -> str:
     """Data and layout as plotly.js reads them; the colours of the page are put in there, by the reader's choice."""
-    plot.figure.layout.template = None
-    return str(plot.figure.to_json())
+    figure.layout.template = None
+    return str(figure.to_json())
 
 
 def inert(text: str) -> str:

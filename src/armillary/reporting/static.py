@@ -1,11 +1,10 @@
 """Figures as files for papers: SVG, PDF or PNG, drawn by kaleido in a browser that is installed."""
 
-import difflib
 from importlib.util import find_spec
 from pathlib import Path
 
-from armillary.errors import RequestError, reason
-from armillary.figures import available
+from armillary.errors import RequestError, did_you_mean, reason
+from armillary.figures import FIGURES, available
 from armillary.results.store import Run
 from armillary.system.files import write_bytes
 
@@ -23,7 +22,7 @@ def figure(run: Run, name: str, out: str | Path | None = None, theme: str = "lig
     path = Path(out) if out is not None else Path(f"{name}.svg")
     kind = path.suffix.removeprefix(".").lower()
     if kind not in FORMATS:
-        raise RequestError(f"cannot tell the format of {path}: end it in .{', .'.join(FORMATS)}")
+        raise RequestError(f"expected a file name that ends in .{', .'.join(FORMATS)}, got {path}: change its ending")
     known(run, name)
     picture = drawn(run, name, kind, theme)
     write_bytes(path, picture)
@@ -31,22 +30,21 @@ def figure(run: Run, name: str, out: str | Path | None = None, theme: str = "lig
 
 
 def known(run: Run, name: str) -> None:
-    """Refuse a misspelt name with those that are near it; `plot` says what else can be wrong with a name."""
-    offered = [one.name for one in available(run.results)]
-    near = difflib.get_close_matches(name, offered, 3)
-    if name not in offered and near:
-        raise RequestError(f"no figure {name!r} in this run: did you mean {' or '.join(near)}?")
+    """Refuse a name that is no figure's; `plot` says what a figure of the registry needs."""
+    if name not in FIGURES:
+        offered = [figure.name for figure in available(run.results)]
+        raise RequestError(f"expected a figure of this run, got {name!r}: {did_you_mean(name, offered)}")
 
 
 def drawn(run: Run, name: str, kind: str, theme: str) -> bytes:
     """The picture; what is missing is named, be it the package or the browser."""
     picture = run.plot(name, theme)
     if find_spec("kaleido") is None:
-        raise RequestError("drawing to a file needs kaleido: pip install 'armillary[static]'")
+        raise RequestError("expected kaleido to draw to a file, got no such package: pip install 'armillary[static]'")
     try:
         return bytes(picture.to_image(format=kind, width=WIDTH, scale=2 if kind == "png" else 1))
     except RuntimeError as error:  # kaleido's and plotly's own, for a browser that is missing or does not start
         raise RequestError(
-            f"drawing to a file needs a browser that starts, Chromium or Chrome ({reason(error) or 'none was found'}): "
+            f"expected Chromium or Chrome to draw to a file, got none that starts ({reason(error)}): "
             "install one, or download the picture from the report"
         ) from error

@@ -1,4 +1,4 @@
-"""Two runs side by side: every result that has an error, a range or a null, and where the two differ for sure."""
+"""Two runs side by side: every result that has an error, a range or a null, and where the two differ significantly."""
 
 from collections.abc import Iterator
 
@@ -7,30 +7,34 @@ import xarray as xr
 
 from armillary.errors import RequestError
 from armillary.measures.errors.jackknife import half_width
-from armillary.results.angles import COUNT, MODES, position_angles
+from armillary.results.angles import position_angles
 from armillary.results.reading import draws
 from armillary.results.store import Run, tree_of
+from armillary.results.two_runs import (
+    RUNS,
+    both_hold,
+    described,
+    differing_settings,
+    notes,
+    outliers_kept_in,
+    same_windows,
+)
 
 LEVEL = 0.95
-RUNS = ("one", "other")
 DEPTHS = ("layer", "block")
 BESIDE = ("_se", "_low", "_high", "_null", "_null_rotation", "_null_covariance", "_floor")
 """What may stand beside a result: standard error, lowest and highest with a group left out, nulls, noise floor."""
 
-SETTINGS = ("model", "model_sha256", "revision", "random_weights", "dtype", "corpus", "corpus_sha256", "contexts",
-            "length", "seed", "first", "outliers", "bos", "crossing", "documents", "per_document")  # fmt: skip
-"""What makes two runs different, as the provenance names it."""
-
 
 def compare(one: Run, other: Run) -> xr.DataTree:
-    """Two runs of any kind side by side: other text, model, checkpoint, random twin, seed or rule for outliers.
+    """Two runs of any kind side by side: other text, model, checkpoint, random weights, seed or rule for outliers.
 
     In each group that both runs hold, for every result X along layers or blocks that has something beside it: `X_one`
     and `X_other` with what stands beside them (`X_null_one`, `X_low_other`, ...). For a result with a standard error
     also `X_difference` = other − one, `X_difference_se` = √(se₁² + se₂²), `X_difference_low` and `_high`, the 95 %
-    interval with Student's t at the smaller number of groups − 1, and `X_differs`: whether it excludes 0. Ranks and
+    interval with Student's t at the smaller number of draws − 1, and `X_differs`: whether it excludes 0. Ranks and
     maxima have no standard error: their ranges stand beside each other and nothing is concluded. /angles has the
-    principal angles of the position bases (see `angles.position_angles`). Models of different depth are compared by
+    principal angles of the positional bases (see `angles.position_angles`). Models of different depth are compared by
     relative depth, the shallower one giving the rows: `layer_one` and `layer_other` say which layers meet. The
     attribute `notes` says how to read the numbers, above all whether the two errors are independent.
     """
@@ -48,7 +52,7 @@ def compare(one: Run, other: Run) -> xr.DataTree:
         "differ_in": differing_settings(one, other),
         "same_windows": same_windows(one, other),
         "outliers_kept_in": outliers_kept_in(one, other),
-        "notes": "\n".join(notes(one, other, groups, left_out)),
+        "notes": "\n".join(notes(one, other, groups["angles"], left_out)),
     }
     return tree_of(groups, about)
 
@@ -58,11 +62,6 @@ def refuse_nothing_in_common(one: Run, other: Run) -> None:
     held = [", ".join(f"/{name}" for name in run.results.children) or "nothing" for run in (one, other)]
     if not set(one.results.children) & set(other.results.children):
         raise RequestError(f"expected two runs with a group in common, got {held[0]} and {held[1]}: nothing to compare")
-
-
-def both_hold(one: Run, other: Run, *groups: str) -> bool:
-    """Whether both runs hold these groups."""
-    return all(name in run.results.children for run in (one, other) for name in groups)
 
 
 def matching_layers(one: int, other: int) -> tuple[np.ndarray, np.ndarray]:
@@ -144,117 +143,8 @@ def difference(one: xr.Dataset, other: xr.Dataset, name: str, width: float) -> d
 
 
 def angles(one: Run, other: Run) -> xr.Dataset:
-    """The angles between the position bases, with the layers that meet."""
+    """The angles between the positional bases, with the layers that meet."""
     rows = matching_layers(*(run.results["residual"].sizes["layer"] for run in (one, other)))
     found = position_angles(one, other, list(zip(*(map(int, index) for index in rows), strict=True)))
     names = {f"layer_{run}": ("layer", index) for run, index in zip(RUNS, rows, strict=True)}
     return found.assign_coords(names) if found.data_vars else found
-
-
-def described(run: Run) -> str:
-    """A run in half a line."""
-    about = run.provenance
-    twin = f" with random weights ({about['random_weights']})" if about.get("random_weights") else ""
-    return (
-        f"{about.get('model')}{twin} on {about.get('corpus')}: {about.get('contexts')} windows of "
-        f"{about.get('length')} tokens, seed {about.get('seed')}, outliers {about.get('outliers')}"
-    )
-
-
-def differing_settings(one: Run, other: Run) -> str:
-    """The settings that are not the same, each with its two values; long hashes cut."""
-    pairs = {name: [recorded(run, name) for run in (one, other)] for name in SETTINGS}
-    differing = [
-        f"{name} ({' / '.join(value[:12] if name.endswith('sha256') else value or 'none' for value in values)})"
-        for name, values in pairs.items()
-        if values[0] != values[1]
-    ]
-    return ", ".join(differing) or "nothing that is recorded"
-
-
-def recorded(run: Run, name: str) -> str:
-    """A setting in words; texts record `crossing` as 0 or 1, ready windows and random tokens as false or true."""
-    value = str(run.provenance.get(name, ""))
-    return {"0": "false", "1": "true"}.get(value, value) if name == "crossing" else value
-
-
-def same_windows(one: Run, other: Run) -> bool:
-    """Whether both runs read the same tokens in the same order."""
-    return both_hold(one, other, "corpus") and np.array_equal(
-        *(run.results["corpus"].tokens.values for run in (one, other))
-    )
-
-
-def outliers_kept_in(one: Run, other: Run) -> str | None:
-    """Which run kept the outliers, where that alone was changed: the same weights read the same windows."""
-    rules = [run.provenance.get("outliers") for run in (one, other)]
-    weights = [run.provenance.get("model_sha256") for run in (one, other)]
-    models = [run.provenance.get("model") for run in (one, other)]
-    if sorted(map(str, rules)) != ["drop", "keep"] or weights[0] != weights[1] or models[0] != models[1]:
-        return None
-    return RUNS[rules.index("keep")] if same_windows(one, other) else None
-
-
-def notes(one: Run, other: Run, groups: dict[str, xr.Dataset], left_out: list[str]) -> Iterator[str]:
-    """How to read the comparison, one sentence or two per line."""
-    yield (
-        f"difference = other − one; interval at {LEVEL:.0%}, Student's t with the smaller number of draws − 1; "
-        "* where it excludes 0 (by chance alone: 1 row in 20)."
-    )
-    yield shared_documents(one, other)
-    yield from depths_explained(one, other)
-    yield angles_explained(groups["angles"], one, other)
-    if left_out:
-        yield f"Not compared, because their axes differ: {', '.join(left_out)}."
-
-
-def depths_explained(one: Run, other: Run) -> Iterator[str]:
-    """How models of different depth are compared."""
-    for group, axis in (("residual", "layer"), ("heads", "block")):
-        if both_hold(one, other, group):
-            first, second = (run.results[group].sizes[axis] for run in (one, other))
-            if first != second:
-                yield (
-                    f"The runs have {first} and {second} {axis}s: each {axis} of the shallower model is compared with "
-                    "the nearest of the other in relative depth."
-                )
-            return
-
-
-def shared_documents(one: Run, other: Run) -> str:
-    """Whether the errors of the two runs are independent, as far as the documents tell."""
-    if not both_hold(one, other, "corpus"):
-        return "Whether the runs share documents is not known: one of them does not say what it read."
-    texts = [run.provenance.get("corpus_sha256") for run in (one, other)]
-    names = [set(run.results["corpus"].document_name.values.astype(str)) for run in (one, other)]
-    shared = len(names[0] & names[1])
-    count = f"{shared} of {len(names[0])} and {len(names[1])} documents"
-    bent = (
-        "the errors are not independent, and the interval, which takes them to be, is too wide where both runs move "
-        "with their documents in the same way, too narrow where they move against each other."
-    )
-    if same_windows(one, other):
-        return f"Both runs read the same windows: {bent}"
-    if shared and texts[0] == texts[1]:
-        return f"Both runs read the same text and share {count}: {bent}"
-    if shared:
-        return f"The texts differ, but {count} bear the same names: if they are the same, {bent}"
-    return "The runs share no document: their errors are independent."
-
-
-def angles_explained(found: xr.Dataset, one: Run, other: Run) -> str:
-    """What the angles are between, and against what."""
-    if not found.data_vars:
-        return "No angles: the runs agree neither in d_model nor in their positions, or hold no positional basis."
-    known = all("rank_heldout" in run.results["position"].to_dataset() for run in (one, other))
-    fallback = (
-        f"{COUNT}, since a run has no rank_heldout: where position is not determined they are directions of the noise, "
-        "which may agree too"
-    )
-    count = "the smaller rank_heldout of the two (– where it is 0)" if known else fallback
-    smooth = " Smooth modes resemble each other whatever the model, which the null does not know."
-    return (
-        f"Angles are between the k leading {found.attrs['between']}, k = {count}. null: the 5 % point of random "
-        "subspaces; halves: between two halves of a run's own documents, what noise alone gives at half the data."
-        + (smooth if found.attrs["between"] == MODES else "")
-    )

@@ -88,7 +88,7 @@ def draws(results: xr.DataTree, path: str) -> int | float:
 class Estimate:
     """One value per layer or block, and what is known of its error: NaN where nothing is.
 
-    `se` is a standard error that rests on so many independent `draws`; `low` and `high` are the extremes over the sets
+    `se` is a standard error that rests on `draws` independent draws; `low` and `high` are the extremes over the sets
     that leave one group out, for ranks and maxima, which have no standard error.
     """
 
@@ -124,7 +124,7 @@ def estimate(results: xr.DataTree, path: str, **at: int) -> Estimate:
 
 
 def chosen(count: int, at_most: int) -> Int[np.ndarray, " chosen"]:
-    """Indices of at most so many layers, evenly spread, the first and the last among them."""
+    """Indices of at most that many layers, evenly spread, the first and the last among them."""
     return np.unique(np.linspace(0, count - 1, min(count, at_most)).round().astype(np.int64))
 
 

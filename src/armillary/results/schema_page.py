@@ -1,4 +1,4 @@
-"""docs/schema.md, written from the schema itself: python -m armillary.schema_doc > docs/schema.md."""
+"""docs/schema.md, written from the schema itself: python -m armillary.results.schema_page > docs/schema.md."""
 
 import sys
 from collections.abc import Iterable
@@ -8,8 +8,8 @@ from armillary.results.schema import FORMAT, GROUPS, Group
 
 HEAD = f"""# The schema of a run
 
-This page is made from `src/armillary/schema/`. Change its files, then run
-`python -m armillary.schema_doc > docs/schema.md`; a test compares the two.
+This page is made from `src/armillary/results/schema/`. Change its files, then run
+`python -m armillary.results.schema_page > docs/schema.md`; a test compares the two.
 
 A run is a folder. Its files are netCDF4, format {FORMAT}, one per kind of work: `states.nc` from every survey,
 `heads.nc` from a survey with `--heads`, `names.nc` from `armillary heads`. Each file holds
@@ -17,10 +17,10 @@ groups, and carries its provenance (model, text, settings, versions, command) as
 `armillary.open(folder).results` is a `DataTree` of all groups. Every variable carries its unit and its meaning as the
 attributes `units` and `long_name`. A file that lacks a variable, or has it with other axes, is refused on opening.
 
-Endings of names: `X` is the estimate by the plain formula (plug-in), `X_corrected` the one without small-sample bias,
-`X_se` or `X_corrected_se` a standard error over groups of documents, `X_null` the plug-in value of the null,
-`X_floor` a null in closed form. NaN in a corrected value means: not determined. [statistics.md](statistics.md) says how
-these are made, [measures.md](measures.md) by which formulas.
+Endings of names: `X` is the plug-in estimate, `X_corrected` the bias-corrected one, `X_se` or `X_corrected_se` a
+standard error, `X_low` and `X_high` the leave-one-group-out range, `X_null` the plug-in value of the null, `X_floor` a
+null in closed form. NaN in a corrected value means: not estimable. The column "error over" says what a standard error
+is over. [statistics.md](statistics.md) says how these are made, [measures.md](measures.md) by which formulas.
 """
 
 
@@ -39,13 +39,22 @@ def axes_table() -> str:
 def group_section(name: str, group: Group) -> str:
     """One group: what it is about, who makes it, its variables."""
     made = ", ".join(f"`{measure.__name__}`" for measure in group.measures)
+    added = f"`{group.command}` adds it."
     by = f"Measured by {made} from {', '.join(f'`/{source}`' for source in group.inputs)}." if made else "Captured."
     rows = [
-        (f"`{variable}`" + " (optional)" * row.optional, ", ".join(row.axes) or "none", row.unit, row.text)
+        (
+            f"`{variable}`" + " (optional)" * row.optional,
+            ", ".join(row.axes) or "none",
+            row.unit,
+            row.text,
+            row.error if row.error != "none" else "",
+        )
         for variable, row in group.variables.items()
     ]
     text = group.text[0].upper() + group.text[1:]
-    return f"## /{name}\n\n{text}. In `{group.file}`. {by}\n\n" + table(("variable", "axes", "unit", "meaning"), rows)
+    return f"## /{name}\n\n{text}. In `{group.file}`. {by} {added}\n\n" + table(
+        ("variable", "axes", "unit", "meaning", "error over"), rows
+    )
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

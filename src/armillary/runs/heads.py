@@ -1,4 +1,4 @@
-"""Add to a run what its heads do, by name."""
+"""Add to a run the kinds of its heads."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from armillary.runs.page import refreshed
 
 
 def heads(run: Run, view: View | None = None, *, progress: bool = True, **options: Any) -> Run:
-    """The run with its heads named: induction, duplicate, previous, sink, local, uniform, each score beside its null.
+    """The run with the kind of every head: induction, duplicate-token, previous-token, attention sink, local, uniform.
 
-    Reads a few windows of random tokens that come twice, with the model and with its random twin, and a few of the
-    run's own windows with the twin; then, where the run has the attentions' inputs, a few of its windows once more with
-    the model, for what position does in every head: the shares of the nine constituents in the logits, the weights
-    along the position directions, the smoothness of the scores, and an example of one head. The model is loaded again
-    from where the run says it came, with `options` as in `load`, unless `view` gives it. What is there is not read
-    again, what an earlier version did not know is added; a run in a folder keeps it there, and its page follows.
+    Reads a few windows of repeated random tokens, with the model and with its random-weight control, and a few of the
+    run's own windows with the control. Where the run holds the attention's inputs, a few of its windows are read once
+    more with the model for what position does in every head: the shares of the nine constituents of the logits, the
+    weights along the position directions, the smoothness of the scores, and an example of one head. The model is loaded
+    again from the run's provenance, with `options` as in `load`, unless `view` gives it. What is there is not read
+    again, what an earlier version did not know is added. A run in a folder keeps it there, and its page follows.
     """
     found = named(run, view, progress=progress, **options)
     return found if found is run else refreshed(found)

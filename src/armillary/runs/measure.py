@@ -8,5 +8,5 @@ from armillary.runs.page import refreshed
 
 
 def measure(folder: str | Path) -> Run:
-    """Measure a run again from what its pass kept, as after an upgrade; needs neither the model nor torch."""
+    """Measure a run again from the sums of its pass, as after an upgrade, and refresh its page."""
     return refreshed(remeasured(Path(folder)))

@@ -16,13 +16,14 @@ from torch import Tensor
 
 from armillary.errors import StoreError, reason
 from armillary.surveys.sums.contexts import Contexts
+from armillary.surveys.sums.first import First
 from armillary.surveys.sums.heads import Heads
 from armillary.surveys.sums.moments import Scatter, Spread
 from armillary.surveys.sums.norms import Norms
 from armillary.surveys.sums.outliers import Outliers
-from armillary.surveys.sums.positions import Positions, Turned
+from armillary.surveys.sums.positions import CircularShift, Positions
 from armillary.surveys.sums.sample import Sample
-from armillary.surveys.sums.state import First, State, Stream
+from armillary.surveys.sums.state import State, Stream
 from armillary.system.files import write_text
 
 MANIFEST = "manifest.json"
@@ -41,7 +42,7 @@ class Checkpoint:
         return (self.folder / MANIFEST).exists()
 
     def save(self, shards: int, state: State, medians: Tensor) -> None:
-        """Remember that so many shards are done."""
+        """Remember the state after this number of shards."""
         try:
             self._save(shards, state, medians)
         except (OSError, StoreError) as error:
@@ -87,14 +88,15 @@ class Checkpoint:
             manifest = json.loads((self.folder / MANIFEST).read_text())
             if manifest["fingerprint"] != self.fingerprint:
                 raise StoreError(
-                    f"{self.folder.parent} holds an unfinished run of another model, text or setting: "
-                    f"give the same arguments to resume it, or choose another --out"
+                    f"expected an unfinished run of this model, text and settings in {self.folder.parent}, got one of "
+                    f"others: give the arguments it was started with to resume it, or choose another --out"
                 )
             tensors = {key: self.read(place) for key, place in manifest["tensors"].items()}
             restored = rebuilt(manifest["structure"], tensors)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StoreError(
-                f"the checkpoint in {self.folder} cannot be read ({error}): remove that folder and start again"
+                f"expected a complete checkpoint in {self.folder}, got one that cannot be read ({error}): remove that "
+                f"folder and start again"
             ) from error
         self.written = {key: (tensor, manifest["tensors"][key]) for key, tensor in tensors.items()}
         return manifest["shards"], restored["state"], restored["medians"]
@@ -104,7 +106,7 @@ class Checkpoint:
         count = int(np.prod(place["shape"]))
         array = np.fromfile(self.folder / place["file"], place["dtype"], count, offset=place["at"])
         if array.size != count:
-            raise ValueError(f"{place['file']} is shorter than its manifest says")
+            raise ValueError(f"{place['file']} has {array.size} numbers, not {count}")
         return torch.from_numpy(array.reshape(place["shape"]))
 
     def let_go(self) -> None:
@@ -146,7 +148,5 @@ def rebuilt(structure: Any, tensors: dict[str, Tensor]) -> Any:
     return content
 
 
-RECORDS: dict[str, type] = {
-    record.__name__: record
-    for record in (State, Stream, Positions, Turned, Contexts, Spread, Scatter, Norms, First, Outliers, Sample, Heads)
-}
+SUMS = (Positions, CircularShift, Contexts, Spread, Scatter, Norms, First, Outliers, Sample, Heads)
+RECORDS: dict[str, type] = {record.__name__: record for record in (State, Stream, *SUMS)}

@@ -55,6 +55,6 @@ def refuse_if_too_large(needed: int) -> None:
     free = psutil.virtual_memory().available
     if needed > free:
         raise RequestError(
-            f"this survey needs about {needed / 1e9:.1f} GB beyond the model, and {free / 1e9:.1f} GB are free: "
-            f"use a shorter --length, a smaller --batch or --sites residual"
+            f"expected {needed / 1e9:.1f} GB of free memory for this survey, got {free / 1e9:.1f} GB: use a shorter "
+            f"--length, a smaller --batch or --sites residual"
         )

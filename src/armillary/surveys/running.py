@@ -17,7 +17,7 @@ from armillary.surveys.plan import Plan
 from armillary.surveys.sums.heads import Heads
 
 AT_ONCE = 2
-"""So many batches are in the model at a time, each on its share of the cores: a product that one core makes alone
+"""How many batches are in the model at a time, each on its share of the cores: a product that one core makes alone
 waits for no other, and one batch is summed while another runs."""
 
 
@@ -72,7 +72,7 @@ def shared_out(device: torch.device, *, known: bool) -> tuple[int, int]:
 
 @contextmanager
 def cores(share: int) -> Iterator[None]:
-    """torch on so many cores in this thread, while this lasts."""
+    """torch on `share` cores in this thread, while this lasts."""
     before = torch.get_num_threads()
     torch.set_num_threads(share)
     try:

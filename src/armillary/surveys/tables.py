@@ -12,12 +12,13 @@ from armillary.measures.decomposition import filled_cells
 from armillary.measures.massive import TIMES
 from armillary.surveys.plan import Plan
 from armillary.surveys.running import cores
+from armillary.surveys.sums.batch import emptied
 from armillary.surveys.sums.moments import Scatter
 from armillary.surveys.sums.state import State, Stream
 from armillary.system.threads import side_by_side
 
 FOLDS = 8
-"""Into how many parts the groups are dealt out, group g to fold g mod 8, where a mean at each position is kept."""
+"""The number of folds that groups are put into, group g into fold g mod 8, where a mean at each position is kept."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class Holes:
     columns: Int[np.ndarray, " hole"]
     groups: Int[np.ndarray, " hole"]
 
-    def turned(self, plan: Plan) -> "Holes":
-        """Where the null's turning moves them."""
+    def shifted(self, plan: Plan) -> "Holes":
+        """Where the circular shifts of the null move them."""
         return Holes(self.contexts, (self.columns + plan.shifts[self.contexts]) % len(plan.positions), self.groups)
 
 
@@ -45,8 +46,8 @@ def holes_of(state: State, plan: Plan) -> Holes:
         counts = np.bincount(where, minlength=size)
         if most in counts:
             raise RequestError(
-                f"the outlier rule leaves no token at {what} {int(np.argmax(counts == most))}: "
-                f"read more contexts, or keep the outliers (--outliers keep)"
+                f"expected a token at every window and position, got none at {what} {int(np.argmax(counts == most))} "
+                f"after the outlier rule: read more --contexts, or keep the outliers (--outliers keep)"
             )
     return Holes(contexts, columns, plan.groups[contexts])
 
@@ -88,8 +89,8 @@ def table(
     return Table(rows, columns, mean, fill)
 
 
-def turned_basis(stream: Stream, rows: np.ndarray, holes: Holes) -> Float[np.ndarray, "site position d_model"]:
-    """The position basis of the turned windows, their holes filled by their own additive fit; float32."""
+def null_basis(stream: Stream, rows: np.ndarray, holes: Holes) -> Float[np.ndarray, "site position d_model"]:
+    """The position basis of the circularly shifted windows, their holes filled by their own additive fit; float32."""
     columns = stream.null.sums.numpy().copy()
     for value, column in zip(fills(rows, columns, holes), holes.columns, strict=True):
         columns[:, column] += value
@@ -101,10 +102,10 @@ def turned_basis(stream: Stream, rows: np.ndarray, holes: Holes) -> Float[np.nda
 def sum_of(sums: dict[int, torch.Tensor]) -> Float[np.ndarray, "site position d_model"]:
     """The sums over all groups."""
     first, *others = sums.values()
-    whole = first.numpy().copy()
+    total = first.numpy().copy()
     for group in others:
-        whole += group.numpy()
-    return whole
+        total += group.numpy()
+    return total
 
 
 @torch.inference_mode()
@@ -132,15 +133,17 @@ def kernels(sums: dict[int, torch.Tensor]) -> Float[np.ndarray, "site group grou
 def fold_means(
     sums: dict[int, torch.Tensor], mean: Float[np.ndarray, "site d_model"], sizes: Float[np.ndarray, " group"]
 ) -> Float[np.ndarray, "site fold position d_model"]:
-    """Each fold's mean at each position less the grand mean, float32. Consumes the sums, to not hold both at once."""
+    """Each fold's mean at each position less the grand mean, float32. Empties the sums, to not hold both at once."""
     first, folds = next(iter(sums.values())), min(FOLDS, len(sizes))
     # Pages of torch are quicker to come by than the huge ones of numpy.
     means = torch.empty(len(first), folds, *first.shape[1:], dtype=torch.float32)
     for fold in range(folds):
-        own = [sums.pop(group) for group in range(fold, len(sizes), folds)]
-        for other in own[1:]:
-            own[0].add_(other)
-        means[:, fold] = own[0].div_(sizes[fold::folds].sum()).sub_(torch.from_numpy(mean)[:, None])
+        own, *others = (sums[group] for group in range(fold, len(sizes), folds))
+        for other in others:
+            own.add_(other)
+            emptied(other)
+        means[:, fold] = own.div_(sizes[fold::folds].sum()).sub_(torch.from_numpy(mean)[:, None])
+        emptied(own)
     return means.numpy()
 
 
@@ -167,10 +170,10 @@ def covariance(scatter: Scatter, filled: Table) -> Float[np.ndarray, "site d_mod
 
 
 def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str) -> xr.Dataset:
-    """Mean, bases, fold means, null, spread and norms of one stream. Consumes the stream's sums."""
+    """Mean, bases, fold means, null, spread and norms of one stream, which is given up."""
     sizes = np.bincount(plan.groups).astype(np.float64)
     rows = in_order(stream, len(plan.tokens))
-    null = turned_basis(stream, rows, holes.turned(plan))
+    null = null_basis(stream, rows, holes.shifted(plan))
     filled = table(rows, sum_of(stream.positions.sums), holes)
     fill_groups(stream.positions.sums, filled, holes)
     variables = {
@@ -192,13 +195,15 @@ def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str) -> xr.Da
     return xr.Dataset(variables, coords={"position": plan.positions})
 
 
+@torch.inference_mode()
 def in_order(stream: Stream, contexts: int) -> Float[np.ndarray, "site context d_model"]:
-    """The sums over each window, in the order of the windows. Consumes the chunks, to not hold both at once."""
+    """The sums over each window, in the order of the windows. Empties the chunks, to not hold both at once."""
     chunks = stream.contexts.sums
     sites, _, width = next(iter(chunks.values())).shape
     rows = torch.empty(sites, contexts, width, dtype=torch.float64)
     for start in sorted(chunks):
-        rows[:, list(stream.contexts.order[start])] = chunks.pop(start)
+        rows[:, list(stream.contexts.order[start])] = chunks[start]
+        emptied(chunks[start])
     return rows.numpy()
 
 
@@ -221,13 +226,13 @@ def same_for_attention(residual: xr.Dataset, plan: Plan) -> xr.Dataset:
 
 def outlier_dataset(state: State, medians: torch.Tensor) -> xr.Dataset:
     """The tokens of massive norm: where they stand, and how long they are in every layer."""
-    found = np.array(state.outliers.tokens, dtype=np.int64).reshape(-1, 3)
+    places = np.array(state.outliers.tokens, dtype=np.int64).reshape(-1, 3)
     ratios = [ratio.numpy() for ratio in state.outliers.ratios]
     return xr.Dataset(
         {
-            "context": ("outlier", found[:, 0]),
-            "position": ("outlier", found[:, 1]),
-            "token": ("outlier", found[:, 2]),
+            "context": ("outlier", places[:, 0]),
+            "position": ("outlier", places[:, 1]),
+            "token": ("outlier", places[:, 2]),
             "ratio": (("outlier", "layer"), np.array(ratios).reshape(-1, len(medians))),
             "median_norm": ("layer", medians.numpy()),
             "threshold": TIMES,
@@ -250,7 +255,7 @@ def sample_dataset(state: State) -> xr.Dataset:
 
 
 def captured_groups(state: State, plan: Plan, medians: torch.Tensor, *, attention: bool) -> dict[str, xr.Dataset]:
-    """Everything that the pass gave, as the schema's groups. Consumes the state's sums."""
+    """Everything that the pass gave, as the schema's groups; the state is given up."""
     holes = holes_of(state, plan)
     streams = {"layer": state.residual, "block": state.attention if attention else None}
 

@@ -1,8 +1,8 @@
-// Which view is shown: read from the address, drawn anew when it changes.
+// Which view is shown: read from the address, drawn again when it changes.
 import { ask } from "./ask.js";
 import { figures, layers } from "./browse.js";
 import { heads } from "./heads.js";
-import { el, link, problem, read, state } from "./page.js";
+import { el, link, problem, read, readColours, state } from "./page.js";
 
 const VIEWS = { layers: ["Layers", layers], figures: ["Figures", figures], heads: ["Heads", heads], ask: ["Ask", ask] };
 const main = document.getElementById("main");
@@ -36,11 +36,26 @@ document.getElementById("skip").addEventListener("click", (event) => {
   main.focus();
 });
 
+/** What the words of the page mean, read when it is first opened. */
+const glossary = document.getElementById("glossary");
+glossary.addEventListener("toggle", async () => {
+  const list = glossary.querySelector("dl");
+  if (!glossary.open || list.childElementCount) return;
+  const terms = await read("glossary");
+  list.replaceChildren(...Object.entries(terms).map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text))));
+});
+
+/** What was read, as far as the run says. */
+function about({ corpus, contexts, length }) {
+  const parts = [corpus, contexts && length ? `${contexts} windows of ${length} tokens` : null];
+  parts.push(run.layers ? `${run.layers} layers` : null, run.heads ? `${run.blocks} × ${run.heads} heads` : null);
+  return parts.filter(Boolean).join(", ");
+}
+
 try {
-  run = await read("run");
-  const { model, corpus, contexts, length } = run.about;
-  document.getElementById("model-name").textContent = model ?? "";
-  document.getElementById("about").textContent = `${corpus ?? "a corpus"}, ${contexts ?? "?"} windows of ${length ?? run.positions} tokens, ${run.layers} layers${run.heads ? `, ${run.blocks} × ${run.heads} heads` : ""}`;
+  [run] = await Promise.all([read("run"), readColours()]);
+  document.getElementById("model-name").textContent = run.about.model ?? "";
+  document.getElementById("about").textContent = about(run.about);
   addEventListener("popstate", show);
   await show();
 } catch (error) {

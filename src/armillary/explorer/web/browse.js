@@ -1,5 +1,5 @@
 // The run without its model: one layer, and the figures of a section with the layer marked in them.
-import { busy, calmly, card, change, draw, el, link, problem, read, slider, state, within } from "./page.js";
+import { busy, calmly, card, change, colours, draw, el, link, problem, read, slider, state, within } from "./page.js";
 
 const TITLES = { plane: "Position vectors", gram: "Gram matrix", spectrum: "Spectrum" };
 
@@ -15,14 +15,16 @@ function stepping(box, step) {
   document.addEventListener("keydown", listen);
 }
 
+/** A slider over the layers; over the blocks where a run holds no hidden states. */
 function layerSlider(run, moved) {
+  const [axis, last] = run.layers ? ["Layer", run.layers - 1] : ["Block", run.blocks - 1];
   const go = (layer) => {
     change({ layer });
     moved(layer);
   };
-  const box = slider(`Layer (0 to ${run.layers - 1})`, run.layers - 1, within(state().layer, run.layers - 1), go);
+  const box = slider(`${axis} (0 to ${last})`, last, within(state().layer, last), go);
   box.step = (by) => {
-    const layer = within(Number(state().layer) + by, run.layers - 1);
+    const layer = within(Number(state().layer) + by, last);
     box.set(layer);
     go(layer);
   };
@@ -52,14 +54,14 @@ export async function layers(main, run, signal) {
     }
     cards.dataset.layer = layer;
   };
+  if (!run.pictures.length) return main.replaceChildren(problem(run.empty.layers));
   const control = layerSlider(run, calmly(show, 60));
   main.replaceChildren(
     el("div", { class: "controls sticky" }, control),
-    el("p", { class: "hint" }, "Arrow keys step through the layers. Layer 0 is what the first block receives, the last is what the last block gives."),
+    el("p", { class: "hint" }, "Arrow keys step through the layers. Layer 0 is what the first block receives; the last layer is the last block's output."),
     cards,
   );
   stepping(cards, control.step);
-  if (!run.pictures.length) return cards.append(problem("This run holds no position basis: there is no layer to look at."));
   await show(within(state().layer, run.layers - 1));
 }
 
@@ -78,7 +80,8 @@ function mark(plot, layer) {
   if (!across.length) return null;
   const lines = across.map((name) => {
     const axis = name.replace("axis", "");
-    return { type: "line", xref: axis, yref: `${axis.replace("x", "y")} domain`, x0: layer, x1: layer, y0: 0, y1: 1, name: "chosen", line: { width: 1, dash: "dot", color: "#888888" } };
+    const line = { width: 1, dash: "dot", color: colours().meanings.null };
+    return { type: "line", xref: axis, yref: `${axis.replace("x", "y")} domain`, x0: layer, x1: layer, y0: 0, y1: 1, name: "chosen", line };
   });
   const others = (layout.shapes ?? []).filter((shape) => shape.name !== "chosen");
   return draw(plot, { data, layout: { ...layout, shapes: [...others, ...lines] } });
@@ -86,7 +89,7 @@ function mark(plot, layer) {
 
 export async function figures(main, run, signal) {
   const sections = [...new Set(run.figures.map((figure) => figure.section))];
-  if (!sections.length) return main.replaceChildren(problem("This run holds no results that a figure shows."));
+  if (!sections.length) return main.replaceChildren(problem(run.empty.figures));
   const section = sections.includes(state().section) ? state().section : sections[0];
   const links = sections.map((name) =>
     el("a", { href: link({ view: "figures", section: name }), "aria-current": name === section ? "true" : null }, name),
@@ -100,6 +103,7 @@ export async function figures(main, run, signal) {
     el("div", { class: "controls sticky" }, control),
     el("p", { class: "hint" }, run.errors),
     list,
+    ...run.missing.map((sentence) => el("p", { class: "hint missing" }, sentence)),
   );
   stepping(list, control.step);
   for (const { name } of run.figures.filter((figure) => figure.section === section)) {
@@ -111,7 +115,7 @@ export async function figures(main, run, signal) {
       const drawn = card(found.finding, found.figure, found.text, details);
       waiting.replaceWith(drawn);
       await drawn.drawn();
-      await mark(drawn.querySelector(".plot"), within(state().layer, run.layers - 1));
+      await mark(drawn.querySelector(".plot"), within(state().layer, Math.max(run.layers - 1, run.blocks - 1)));
     } catch (error) {
       if (error.name === "AbortError") return;
       waiting.replaceChildren(problem(error.message));

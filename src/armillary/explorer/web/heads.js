@@ -1,9 +1,9 @@
 // The grid of heads, coloured by a measure, and all that is known of one head.
 import { askedOfModel } from "./model.js";
-import { busy, card, change, colour, el, link, number, place, problem, ramp, read, state, within } from "./page.js";
+import { busy, card, change, el, link, number, place, problem, ramp, read, shade, state, within } from "./page.js";
 
 export async function heads(main, run, signal) {
-  if (!run.measures.length) return main.replaceChildren(problem("This run has no heads. Survey again with --heads to see them here."));
+  if (!run.measures.length) return main.replaceChildren(problem(run.empty.heads));
   const known = run.measures.find((measure) => measure.name === state().measure) ?? run.measures[0];
   const choice = el("select", { id: "measure" }, run.measures.map((measure) => el("option", { value: measure.name, selected: measure === known }, measure.label)));
   const [text, readout, box, detail] = [el("p", { class: "hint" }), el("p", { "aria-live": "polite" }), el("div"), el("div", { id: "head" })];
@@ -52,7 +52,7 @@ function grid(found, run, readout, choose) {
   const words = (block, head) => {
     const error = found.se?.[block]?.[head];
     const kind = found.kinds?.[block]?.[head];
-    return `L${block}H${head}: ${found.label} ${number(found.values[block][head])}${Number.isFinite(error) && error !== null ? ` ± ${number(error)}` : ""}${kind ? `, ${kind}` : ""}`;
+    return `L${block}H${head}: ${found.label} ${number(found.values[block][head])}${Number.isFinite(error) && error !== null ? ` (SE ${number(error)})` : ""}${kind ? `, ${run.kinds[kind] ?? kind}` : ""}`;
   };
   found.values.forEach((row, block) => {
     box.append(el("span", { "aria-hidden": "true" }, String(block)));
@@ -63,12 +63,26 @@ function grid(found, run, readout, choose) {
         tabindex: block === focus[0] && head === focus[1] ? "0" : "-1", class: value === null ? "none" : null,
         onclick: () => choose(block, head), onfocus: () => (readout.textContent = words(block, head)), onmouseenter: () => (readout.textContent = words(block, head)),
       });
-      if (value !== null) cell.style.background = colour(high > low ? (value - low) / (high - low) : 0.5);
+      if (value !== null) cell.style.background = shade(high > low ? (value - low) / (high - low) : 0.5);
+      const kind = found.kinds?.[block]?.[head];
+      if (kind in run.kinds) cell.style.borderBottom = `4px solid var(--head-${kind})`;
       box.append(cell);
     });
   });
   box.addEventListener("keydown", (event) => move(event, box, run));
-  return el("div", {}, el("div", { class: "grid-box" }, box), ramp(low, high, found.unit === "1" ? found.label : `${found.label}, ${found.unit}`));
+  const bar = ramp(low, high, found.unit === "1" ? found.label : `${found.label}, ${found.unit}`);
+  return el("div", {}, el("div", { class: "grid-box" }, box), bar, kindsShown(found, run));
+}
+
+/** The kinds of the heads in the grid, each with the colour of its mark. */
+function kindsShown(found, run) {
+  const held = new Set(found.kinds?.flat());
+  const kinds = Object.entries(run.kinds).filter(([kind]) => held.has(kind));
+  return kinds.length ? el("ul", { class: "kinds" }, kinds.map(([kind, word]) => {
+    const mark = el("span", { "aria-hidden": "true" });
+    mark.style.background = `var(--head-${kind})`;
+    return el("li", {}, mark, word);
+  })) : null;
 }
 
 function move(event, box, run) {
@@ -94,41 +108,41 @@ async function oneHead(detail, block, head, signal) {
     const found = await read(`heads/${block}/${head}`, signal);
     const rows = found.rows.flatMap((row) => [el("tr", { class: "named" },
       el("th", { scope: "row" }, row.label),
-      el("td", { class: "number" }, `${number(row.value)}${row.se === null ? "" : ` ± ${number(row.se)}`} ${row.unit === "1" ? "" : row.unit}`),
+      el("td", { class: "number" }, `${number(row.value)}${row.unit === "1" ? "" : ` ${row.unit}`}${row.se === null ? "" : ` (${number(row.se)})`}`),
       el("td", { class: "number" }, row.place === null ? "–" : `${row.place} of ${row.of}`)),
       el("tr", { class: "meaning" }, el("td", { colspan: 3 }, row.text))]);
     const cards = el("div", { class: "cards" });
     const more = el("div", { class: "cards" });
-    const ask = el("a", { href: link({ view: "ask", block, head }) }, `Ask about ${found.name} with a prompt of your own`);
-    const button = el("button", { type: "button" }, "Parts of its scores, and examples");
+    const ask = el("a", { href: link({ view: "ask", block, head }) }, `Try ${found.name} on your own prompt`);
+    const button = el("button", { type: "button" }, "QK terms and examples");
     detail.replaceChildren(
       el("h2", {}, `${found.name}${found.kind ? `: ${found.kind}` : ""}`),
-      el("div", { class: "table-box" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "measure"), el("th", { class: "number" }, "value ± error"), el("th", { class: "number" }, "place"))), el("tbody", {}, rows))),
-      el("h2", {}, "Over the corpus"), cards, el("h2", {}, "With the model"), el("p", { class: "row" }, button, ask), more,
+      el("div", { class: "table-box" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "measure"), el("th", { class: "number" }, "value (SE)"), el("th", { class: "number" }, "rank"))), el("tbody", {}, rows))),
+      el("h2", {}, "On the corpus"), cards, el("h2", {}, "With the model"), el("p", { class: "row" }, button, ask), more,
     );
     button.addEventListener("click", () => {
       button.disabled = true;
       withModel(more, block, head, signal).finally(() => (button.disabled = false));
     });
-    await place(cards, card("Attention by distance", found.figures.distances, found.texts.distances), card("Mean map", found.figures.map, found.texts.map));
+    await place(cards, ...found.figures.map(({ title, figure, text }) => card(title, figure, text)));
   } catch (error) {
     if (error.name !== "AbortError") detail.replaceChildren(problem(error.message));
   }
 }
 
-/** What only the model can tell of a head: the parts of its scores, and pairs of tokens that it links. */
+/** What needs the model: the QK terms of a head's logits, and the pairs of tokens with most attention. */
 async function withModel(box, block, head, signal) {
   const [parts, pairs] = [el("section", { class: "card" }), el("section", { class: "card" })];
   box.replaceChildren(parts, pairs);
   try {
-    const found = await askedOfModel(parts, "head-parts", { block, head }, "Reading some windows of the run; the first head takes longest …", signal);
-    const title = "Which parts make its scores differ between keys";
-    const text = `Query part → key part; mean over ${found.windows} windows of the run, bars are one standard error over documents. The nine shares add up to 100 %; a negative one works against the others.`;
+    const found = await askedOfModel(parts, "head-parts", { block, head }, "Reading windows of the run; the first head takes longest …", signal);
+    const title = "QK terms: share of the logits' variance over keys";
+    const text = `Query part → key part, over ${found.windows} windows of the run; bars are one SE over documents. The nine shares sum to 100 %; a negative term opposes the others.`;
     const drawn = card(title, found.figure, text);
     parts.replaceWith(drawn);
     await drawn.drawn();
-    const shown = await askedOfModel(pairs, "examples", { block, head }, "Looking for examples …", signal);
-    pairs.replaceChildren(el("h3", {}, "Where it looks most, in windows of the run"), el("p", {}, "Orange: the token that attends; blue: what it attends to. Position 0 and the token itself are left out."), ...shown.windows.flatMap(exampleLines));
+    const shown = await askedOfModel(pairs, "examples", { block, head }, "Finding examples …", signal);
+    pairs.replaceChildren(el("h3", {}, "Highest attention in the run's windows"), el("p", {}, "Bold: the query. Coloured border: the key it attends to. Position 0 and the token itself are left out."), ...shown.windows.flatMap(exampleLines));
   } catch (error) {
     if (error.name !== "AbortError") box.append(problem(error.message));
   }
@@ -141,6 +155,6 @@ function exampleLines({ window, tokens, pairs }) {
       place && near[place - 1] !== at - 1 ? el("li", { class: "odd" }, "…") : null,
       el("li", { class: at === query ? "query" : at === key ? "key" : null }, tokens[at]),
     ]);
-    return el("div", {}, el("p", {}, `window ${window}, positions ${query} → ${key}: ${(100 * mass).toFixed(0)} % of its attention`), el("ul", { class: "tokens" }, items));
+    return el("div", {}, el("p", {}, `Window ${window}, position ${query} → ${key}: ${(100 * mass).toFixed(0)} % of the attention`), el("ul", { class: "tokens" }, items));
   });
 }

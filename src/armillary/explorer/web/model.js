@@ -5,9 +5,9 @@ const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseco
 
 export function words(status) {
   if (status.state === "loading") return `The model is loading: ${status.stage} (${Math.round(status.seconds)} s) …`;
-  if (status.state === "failed") return `The model could not be loaded: ${status.message}`;
+  if (status.state === "failed") return `The model failed to load: ${status.message}`;
   if (status.state === "ready") return "The model is ready.";
-  return "The model is not loaded; it is when you first ask.";
+  return "The model is not loaded; your first question loads it.";
 }
 
 /** Ask the model, and say meanwhile in `box` what is going on; a Cancel button stops it. */
@@ -45,7 +45,7 @@ export async function askedOfModel(box, kind, question, doing, signal) {
 
 /** A line that follows the model's state until it is ready or has failed; Retry loads again. */
 export function modelLine(signal, loaded) {
-  const line = el("p", { class: "hint", role: "status", id: "model" }, "Asking for the model's state …");
+  const line = el("p", { class: "hint", role: "status", id: "model" }, "Checking the model …");
   const retry = el("button", { type: "button", hidden: true }, "Retry");
   const follow = async () => {
     retry.hidden = true;
@@ -61,7 +61,7 @@ export function modelLine(signal, loaded) {
       line.textContent = words(status);
       if (status.state === "failed") {
         line.className = "error";
-        line.textContent += " Browsing goes on without it.";
+        line.textContent += " Browsing works without it.";
         retry.hidden = false;
       }
       if (status.state === "ready" || status.state === "failed") return;

@@ -58,6 +58,10 @@ export const post = (path, body = {}, signal) =>
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let themes = null;
 
+/** Every colour by meaning, scale and theme; read once, before anything is drawn. */
+export const colours = () => themes;
+export const readColours = async () => (themes = await read("themes"));
+
 /** On a narrow page a square matrix is no higher than it is wide. */
 function fitting(layout, width) {
   if (!layout.yaxis?.scaleanchor || layout.xaxis2 || !layout.height) return {};
@@ -67,12 +71,11 @@ function fitting(layout, width) {
 
 /** Draw a figure of the server in the colours of the page. */
 export async function draw(box, figure, words = "") {
-  themes ??= await read("themes");
   box.figure = figure;
   box.setAttribute("role", "img");
   if (words) box.setAttribute("aria-label", words);
   const fitted = fitting(figure.layout, box.clientWidth);
-  const layout = { ...figure.layout, ...fitted, template: themes[dark.matches ? "dark" : "light"], autosize: true };
+  const layout = { ...figure.layout, ...fitted, template: themes.templates[dark.matches ? "dark" : "light"], autosize: true };
   await Plotly.react(box, figure.data, layout, { responsive: true, displaylogo: false, displayModeBar: false });
 }
 
@@ -88,24 +91,22 @@ export function card(title, figure, text, ...more) {
   return box;
 }
 
-const CIVIDIS = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
-const SIGNED = ["#053061", "#4393c3", "#f7f7f7", "#d6604d", "#67001f"];
+const stops = (scale) => themes.scales[scale === "rooted" ? "sequential" : scale];
 
 /** The colour of a share from 0 to 1. */
-export function colour(share) {
-  const at = share * (CIVIDIS.length - 1);
-  const low = Math.min(Math.floor(at), CIVIDIS.length - 2);
-  const [one, other] = [CIVIDIS[low], CIVIDIS[low + 1]].map((hex) => [1, 3, 5].map((from) => parseInt(hex.slice(from, from + 2), 16)));
-  return `rgb(${one.map((value, channel) => Math.round(value + (other[channel] - value) * (at - low))).join(",")})`;
+export function shade(share) {
+  const scale = stops("sequential");
+  const at = share * (scale.length - 1);
+  const low = Math.min(Math.floor(at), scale.length - 2);
+  return `color-mix(in srgb, ${scale[low + 1]} ${100 * (at - low)}%, ${scale[low]})`;
 }
 
-const ROOTED = CIVIDIS.map((hex, at) => `${hex} ${100 * (at / (CIVIDIS.length - 1)) ** 2}%`); // as the maps of attention
-const SCALES = { plain: CIVIDIS, signed: SIGNED, rooted: ROOTED };
-
-/** What the colours mean: a bar from low to high. */
-export function ramp(low, high, words, scale = "plain") {
+/** What the colours mean: a bar from low to high; rooted: by square root, as the maps of attention. */
+export function ramp(low, high, words, scale = "sequential") {
   const bar = el("div", { class: "ramp" });
-  bar.style.background = `linear-gradient(to right, ${SCALES[scale].join(",")})`;
+  const power = scale === "rooted" ? 2 : 1;
+  const placed = stops(scale).map((colour, at, all) => `${colour} ${100 * (at / (all.length - 1)) ** power}%`);
+  bar.style.background = `linear-gradient(to right, ${placed.join(",")})`;
   return el("div", { class: "scale" }, bar, el("div", { class: "ends" }, el("span", {}, number(low)), el("span", {}, words), el("span", {}, number(high))));
 }
 
@@ -128,17 +129,17 @@ export async function place(box, ...cards) {
 
 /** A labelled slider over whole numbers, or over `shown` values of them. */
 export function slider(label, most, value, moved, shown = (number) => number, least = 0) {
-  const told = el("b", {}, String(shown(value)));
+  const readout = el("b", {}, String(shown(value)));
   const input = el("input", { type: "range", min: least, max: most, step: 1, value });
   input.addEventListener("input", () => {
-    told.textContent = shown(Number(input.value));
-    input.setAttribute("aria-valuetext", told.textContent);
+    readout.textContent = shown(Number(input.value));
+    input.setAttribute("aria-valuetext", readout.textContent);
     moved(Number(input.value));
   });
-  const box = el("label", { class: "wide" }, el("span", {}, label + " ", told), input);
+  const box = el("label", { class: "wide" }, el("span", {}, label + " ", readout), input);
   box.set = (number) => {
     input.value = number;
-    told.textContent = shown(Number(input.value));
+    readout.textContent = shown(Number(input.value));
   };
   return box;
 }

@@ -1,6 +1,6 @@
 "use strict";
 
-// Figures are drawn when they come near the window. Everything in the data is text: plotly gets it escaped.
+// Figures are drawn when they come near the window. Every text in the data is escaped for plotly.
 
 const SETTINGS = { responsive: true, displayModeBar: false };
 const PICTURE_WIDTH = 1000;
@@ -146,8 +146,10 @@ document.getElementById("theme").addEventListener("click", () => {
 preferred.addEventListener("change", recolour);
 document.addEventListener("click", ({ target }) => {
   if (target.dataset.save) download(target.dataset.figure, target.dataset.save);
+  if (target.hash === "#glossary") document.getElementById("glossary").open = true;
 });
 addEventListener("DOMContentLoaded", () => {
+  if (location.hash === "#glossary") document.getElementById("glossary").open = true;
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) draw(entry.target.dataset.figure);
   }, { rootMargin: "700px" });

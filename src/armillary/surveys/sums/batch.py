@@ -2,9 +2,11 @@
 
 import math
 import mmap
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -12,12 +14,15 @@ from jaxtyping import Bool, Float
 from numpy.typing import DTypeLike
 from torch import Tensor
 
+Sum = TypeVar("Sum", int, Tensor)
+
 
 @dataclass(frozen=True)
 class Batch:
     """The states of some windows at every site of one kind, position 0 already set apart when it is dropped.
 
-    `states` are zero where a token is left out: what every sum runs over. `norms` are those of all tokens.
+    `states` are zero where a token is left out: what every sum runs over. `norms` are those of all tokens. `scatter`
+    says whether products of the states are asked for.
     """
 
     states: tuple[Float[Tensor, "context position d_model"], ...]
@@ -26,6 +31,7 @@ class Batch:
     contexts: tuple[int, ...]
     groups: tuple[int, ...]
     shifts: tuple[int, ...]
+    scatter: bool
     first: Float[Tensor, "site context d_model"] | None = None
 
     @cached_property
@@ -65,7 +71,19 @@ def lasting(*shape: int, dtype: DTypeLike = np.float64) -> Tensor:
     return torch.from_numpy(np.frombuffer(memory, dtype, count).reshape(shape))
 
 
-def added(mine: dict[int, Tensor], other: dict[int, Tensor]) -> dict[int, Tensor]:
-    """Two tables of sums by group in one. A group that only one side knows is passed on, not copied."""
-    both = {group: mine[group] + other[group] for group in mine.keys() & other.keys()}
+def emptied(tensor: Tensor) -> None:
+    """Give back the memory of a sum that was read for the last time; a record that still holds it is given up."""
+    tensor.set_(torch.UntypedStorage())
+
+
+def in_place(mine: Tensor, other: Tensor) -> Tensor:
+    """The sum of both where the first one lies, as a new object: it says that something changed."""
+    return mine.add_(other).detach()
+
+
+def by_group(
+    mine: dict[int, Sum], other: dict[int, Sum], plus: Callable[[Sum, Sum], Sum] = operator.add
+) -> dict[int, Sum]:
+    """Two tables of sums by group in a new one. A group that only one side knows is passed on, not copied."""
+    both = {group: plus(mine[group], other[group]) for group in mine.keys() & other.keys()}
     return dict(sorted({**mine, **other, **both}.items()))

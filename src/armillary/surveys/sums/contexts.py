@@ -11,7 +11,7 @@ from armillary.surveys.sums.batch import Batch, lasting
 
 @dataclass(frozen=True)
 class Contexts:
-    """Sums over the kept tokens of each window, in chunks as they came: a chunk is never copied again.
+    """Sums over the kept tokens of each window, in chunks as they were read: a chunk is never copied again.
 
     A chunk is known by its first window; its windows follow each other in `order`.
     """
@@ -23,6 +23,10 @@ class Contexts:
     def of(cls, batch: Batch) -> "Contexts":
         """The windows of one batch."""
         return cls({batch.contexts[0]: batch.totals}, {batch.contexts[0]: batch.contexts})
+
+    def add(self, batch: Batch) -> "Contexts":
+        """These windows and a batch's."""
+        return self.merge(Contexts.of(batch))
 
     def packed(self) -> "Contexts":
         """The same windows in one chunk with memory of its own; the chunks go."""

@@ -1,13 +1,13 @@
 """What attention heads do, summed by group of documents: a frozen record that merges."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from armillary.attention.reading import HeadStatistics
-from armillary.surveys.sums.batch import added
+from armillary.surveys.sums.batch import by_group
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Heads:
         for row, group in enumerate(groups):
             rows.setdefault(group, []).append(row)
         sampled = {group: [i for i, row in enumerate(batch.ranked) if row in rows[group]] for group in rows}
-        sampled = {group: found for group, found in sampled.items() if found}
+        sampled = {group: own for group, own in sampled.items() if own}
         return cls(
             windows={group: len(own) for group, own in rows.items()},
             scalars=group_sums(batch.scalars, rows),
@@ -48,23 +48,10 @@ class Heads:
 
     def merge(self, other: "Heads") -> "Heads":
         """The sums of both."""
-        return Heads(
-            windows=counted(self.windows, other.windows),
-            scalars=added(self.scalars, other.scalars),
-            profile=added(self.profile, other.profile),
-            map=added(self.map, other.map),
-            signal=added(self.signal, other.signal),
-            mixing=added(self.mixing, other.mixing),
-            ranked=counted(self.ranked, other.ranked),
-            ranks=added(self.ranks, other.ranks),
-        )
+        names = (field.name for field in fields(self))
+        return Heads(**{name: by_group(getattr(self, name), getattr(other, name)) for name in names})
 
 
 def group_sums(values: Float[Tensor, "context *shape"], rows: dict[int, list[int]]) -> dict[int, Tensor]:
     """The sum over each group's rows."""
     return {group: values[own].sum(0, dtype=torch.float64) for group, own in sorted(rows.items())}
-
-
-def counted(mine: dict[int, int], other: dict[int, int]) -> dict[int, int]:
-    """Two counts by group in one."""
-    return {group: mine.get(group, 0) + other.get(group, 0) for group in sorted(mine.keys() | other.keys())}

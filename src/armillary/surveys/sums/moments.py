@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from armillary.surveys.sums.batch import Batch, lasting
+from armillary.surveys.sums.batch import Batch, in_place, lasting
 from armillary.system.threads import side_by_side
 
 
@@ -23,14 +23,18 @@ class Spread:
     def of(cls, batch: Batch) -> "Spread":
         """The spread of one batch; in float64, where a large mean costs no digits."""
         norms = batch.norms.masked_fill(~batch.kept, 0)
-        whole = cls({}, {}, {})
+        spread = cls({}, {}, {})
         for group, run in batch.runs():
             count = int(batch.kept[run].sum())
             if count:
                 mean = batch.totals[:, run].sum(1) / count
                 squares = norms[:, run].square().sum((1, 2)) - count * mean.square().sum(-1)
-                whole = whole.merge(cls({group: count}, {group: mean}, {group: squares}))
-        return whole
+                spread = spread.merge(cls({group: count}, {group: mean}, {group: squares}))
+        return spread
+
+    def add(self, batch: Batch) -> "Spread":
+        """This spread and a batch's."""
+        return self.merge(Spread.of(batch))
 
     def merge(self, other: "Spread") -> "Spread":
         """Both parts, each group about its common mean."""
@@ -60,10 +64,10 @@ class Scatter:
         """The scatter of one batch."""
         sites, width = len(batch.states), batch.states[0].shape[-1]
         zeros = torch.zeros(sites, width, dtype=torch.float64)
-        return cls(0, zeros, lasting(sites, width, width)).extended(batch)
+        return cls(0, zeros, lasting(sites, width, width)).add(batch)
 
-    def extended(self, batch: Batch) -> "Scatter":
-        """This scatter and a batch's, merged in place: the matrices are large, and this record is given up.
+    def add(self, batch: Batch) -> "Scatter":
+        """This scatter and a batch's, in place: the matrices are large, and this record is given up.
 
         Products are formed in the states' own precision about the batch's mean; they are summed in float64.
         """
@@ -91,16 +95,12 @@ class Scatter:
                 into[site] += np.matmul(rows.T, rows, out=product)
 
         side_by_side(add, range(threads), threads)
-        return Scatter(self.count + count, self.mean + step * (count / total), self.matrix)
+        return Scatter(self.count + count, self.mean + step * (count / total), self.matrix.detach())
 
     def merge(self, other: "Scatter") -> "Scatter":
-        """Both parts, about their common mean."""
-        return Scatter(self.count, self.mean, self.matrix.clone()).absorbed(other)
-
-    def absorbed(self, other: "Scatter") -> "Scatter":
-        """Both parts, in place; a new tensor object says that something changed."""
+        """Both parts about their common mean, in place: both records are given up."""
         total = max(self.count + other.count, 1)
         step = other.mean - self.mean
-        self.matrix.add_(other.matrix)
-        self.matrix.baddbmm_((self.count * other.count / total * step)[:, :, None], step[:, None, :])
-        return Scatter(self.count + other.count, self.mean + step * (other.count / total), self.matrix.detach())
+        matrix = in_place(self.matrix, other.matrix)
+        matrix.baddbmm_((self.count * other.count / total * step)[:, :, None], step[:, None, :])
+        return Scatter(self.count + other.count, self.mean + step * (other.count / total), matrix)

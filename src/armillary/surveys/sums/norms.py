@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from armillary.surveys.sums.batch import Batch, added
+from armillary.surveys.sums.batch import Batch, by_group
 
 
 @dataclass(frozen=True)
@@ -21,17 +21,21 @@ class Norms:
     def of(cls, batch: Batch) -> "Norms":
         """The norms of one batch; the largest is over all tokens, also those left out of the sums."""
         kept = batch.norms.masked_fill(~batch.kept, 0)
-        whole = cls({}, {}, batch.norms.amax(1))
+        norms = cls({}, {}, batch.norms.amax(1))
         for group, run in batch.runs():
-            whole = whole.merge(
-                cls({group: kept[:, run].sum(1)}, {group: batch.kept[run].sum(0)}, torch.zeros_like(whole.largest))
+            norms = norms.merge(
+                cls({group: kept[:, run].sum(1)}, {group: batch.kept[run].sum(0)}, torch.zeros_like(norms.largest))
             )
-        return whole
+        return norms
+
+    def add(self, batch: Batch) -> "Norms":
+        """These norms and a batch's."""
+        return self.merge(Norms.of(batch))
 
     def merge(self, other: "Norms") -> "Norms":
         """The norms of both."""
         return Norms(
-            added(self.sums, other.sums),
-            added(self.counts, other.counts),
+            by_group(self.sums, other.sums),
+            by_group(self.counts, other.counts),
             torch.maximum(self.largest, other.largest),
         )

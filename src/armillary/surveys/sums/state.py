@@ -1,41 +1,22 @@
-"""All that one pass remembers: a frozen record of accumulators that merges field by field."""
+"""All that one pass remembers: frozen records of accumulators, which grow field by field."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
-import torch
-from jaxtyping import Float
-from torch import Tensor
-
 from armillary.surveys.sums.batch import Batch
 from armillary.surveys.sums.contexts import Contexts
+from armillary.surveys.sums.first import First
 from armillary.surveys.sums.heads import Heads
 from armillary.surveys.sums.moments import Scatter, Spread
 from armillary.surveys.sums.norms import Norms
 from armillary.surveys.sums.outliers import Outliers
-from armillary.surveys.sums.positions import Positions, Turned
+from armillary.surveys.sums.positions import CircularShift, Positions
 from armillary.surveys.sums.sample import Sample
 
 Record = TypeVar("Record", bound=Any)
-
-
-@dataclass(frozen=True)
-class First:
-    """The sum of the states at position 0, kept apart when that position is dropped."""
-
-    count: int
-    sums: Float[Tensor, "site d_model"]
-
-    @classmethod
-    def of(cls, batch: Batch) -> "First":
-        """The first tokens of one batch."""
-        if batch.first is None:
-            return cls(0, torch.zeros(len(batch.states), batch.states[0].shape[-1], dtype=torch.float64))
-        return cls(len(batch.contexts), batch.first.sum(1, dtype=torch.float64))
-
-    def merge(self, other: "First") -> "First":
-        """Both sums."""
-        return First(self.count + other.count, self.sums + other.sums)
+Part = TypeVar("Part")
+More = TypeVar("More")
 
 
 @dataclass(frozen=True)
@@ -43,7 +24,7 @@ class Stream:
     """The accumulators of one kind of site: the residual stream, or the inputs of the attentions."""
 
     positions: Positions
-    null: Turned
+    null: CircularShift
     contexts: Contexts
     spread: Spread
     scatter: Scatter | None
@@ -51,49 +32,51 @@ class Stream:
     first: First
 
     @classmethod
-    def of(cls, batch: Batch, *, scatter: bool) -> "Stream":
+    def of(cls, batch: Batch) -> "Stream":
         """The sums of one batch."""
         return cls(
             positions=Positions.of(batch),
-            null=Turned.of(batch),
+            null=CircularShift.of(batch),
             contexts=Contexts.of(batch),
             spread=Spread.of(batch),
-            scatter=Scatter.of(batch) if scatter else None,
+            scatter=Scatter.of(batch) if batch.scatter else None,
             norms=Norms.of(batch),
             first=First.of(batch),
         )
 
-    def extended(self, batch: Batch) -> "Stream":
-        """This stream and a batch's; what is large is added in place, and this record is given up."""
+    def add(self, batch: Batch) -> "Stream":
+        """This stream and a batch's; this record is given up."""
         return Stream(
-            positions=self.positions.extended(batch),
-            null=self.null.extended(batch),
-            contexts=self.contexts.merge(Contexts.of(batch)),
-            spread=self.spread.merge(Spread.of(batch)),
-            scatter=self.scatter.extended(batch) if self.scatter else None,
-            norms=self.norms.merge(Norms.of(batch)),
-            first=self.first.merge(First.of(batch)),
+            positions=self.positions.add(batch),
+            null=self.null.add(batch),
+            contexts=self.contexts.add(batch),
+            spread=self.spread.add(batch),
+            scatter=joined("scatter", self.scatter, batch if batch.scatter else None, Scatter.add),
+            norms=self.norms.add(batch),
+            first=self.first.add(batch),
         )
+
+    def merge(self, other: "Stream") -> "Stream":
+        """Everything of both; both records are given up."""
+        return merged(self, other)
 
     def packed(self) -> "Stream":
         """The same stream, its windows in one chunk."""
         return replace(self, contexts=self.contexts.packed())
 
-    def absorbed(self, other: "Stream") -> "Stream":
-        """Everything of both; what is large is added in place, and this record is given up."""
-        return Stream(
-            positions=self.positions.absorbed(other.positions),
-            null=self.null.absorbed(other.null),
-            contexts=self.contexts.merge(other.contexts),
-            spread=self.spread.merge(other.spread),
-            scatter=self.scatter.absorbed(other.scatter) if self.scatter and other.scatter else None,
-            norms=self.norms.merge(other.norms),
-            first=self.first.merge(other.first),
-        )
 
-    def merge(self, other: "Stream") -> "Stream":
-        """Everything of both."""
-        return merged(self, other)
+@dataclass(frozen=True)
+class Increment:
+    """What one batch brings to a state: the states at both kinds of site, and what is known of single tokens and heads.
+
+    `attention` and `heads` are missing where they are missing in the state.
+    """
+
+    residual: Batch
+    attention: Batch | None
+    outliers: Outliers
+    sample: Sample
+    heads: Heads | None = None
 
 
 @dataclass(frozen=True)
@@ -109,27 +92,47 @@ class State:
     sample: Sample
     heads: Heads | None = None
 
+    @classmethod
+    def of(cls, more: Increment) -> "State":
+        """The state after one batch."""
+        attention = None if more.attention is None else Stream.of(more.attention)
+        return cls(Stream.of(more.residual), attention, more.outliers, more.sample, more.heads)
+
+    def add(self, more: Increment) -> "State":
+        """The state after one more batch; this record is given up."""
+        return State(
+            residual=self.residual.add(more.residual),
+            attention=joined("attention", self.attention, more.attention, Stream.add),
+            outliers=self.outliers.merge(more.outliers),
+            sample=self.sample.merge(more.sample),
+            heads=joined("heads", self.heads, more.heads, Heads.merge),
+        )
+
+    def merge(self, other: "State") -> "State":
+        """Everything of both; both records are given up."""
+        return merged(self, other)
+
     def packed(self) -> "State":
         """The same state, its windows in one chunk: what a shard hands on."""
         attention = self.attention.packed() if self.attention else None
         return replace(self, residual=self.residual.packed(), attention=attention)
 
-    def absorbed(self, other: "State") -> "State":
-        """Everything of both; what is large is added in place, and this record is given up."""
-        return State(
-            residual=self.residual.absorbed(other.residual),
-            attention=self.attention.absorbed(other.attention) if self.attention and other.attention else None,
-            outliers=self.outliers.merge(other.outliers),
-            sample=self.sample.merge(other.sample),
-            heads=self.heads.merge(other.heads) if self.heads and other.heads else None,
-        )
-
-    def merge(self, other: "State") -> "State":
-        """Everything of both."""
-        return merged(self, other)
-
 
 def merged(mine: Record, other: Record) -> Record:
     """Two records in one, field by field."""
-    pairs = ((field.name, getattr(mine, field.name), getattr(other, field.name)) for field in fields(mine))
-    return type(mine)(**{name: left if right is None else left.merge(right) for name, left, right in pairs})
+
+    def both(name: str) -> Any:
+        return joined(name, getattr(mine, name), getattr(other, name), lambda left, right: left.merge(right))
+
+    return type(mine)(**{field.name: both(field.name) for field in fields(mine)})
+
+
+def joined(name: str, mine: Part | None, more: More | None, join: Callable[[Part, More], Part]) -> Part | None:
+    """A part of a record and more of it. One that was not asked for is missing on both sides, and stays missing."""
+    if mine is None and more is None:
+        return None
+    if mine is None or more is None:
+        raise AssertionError(
+            f"expected {name} on both sides or on neither, got {name} on one: all batches of a pass are summed alike"
+        )
+    return join(mine, more)

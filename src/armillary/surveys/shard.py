@@ -1,0 +1,112 @@
+"""One shard of a plan: its batches become one state. Whoever runs shards, here or elsewhere, calls this."""
+
+from collections.abc import Callable, Iterable
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from armillary.errors import NonFiniteError
+from armillary.measures.massive import massive, norm_ratios
+from armillary.surveys.plan import Plan
+from armillary.surveys.running import Captured
+from armillary.surveys.sums.batch import Batch, blanked, lengths
+from armillary.surveys.sums.outliers import medians, outliers
+from armillary.surveys.sums.sample import Sample
+from armillary.surveys.sums.state import Increment, State
+
+Report = Callable[[int], None]
+"""Given the number of windows read since its last call."""
+
+
+def shard_state(
+    batches: Iterable[Captured], plan: Plan, rule: Float[Tensor, " layer"] | None, report: Report
+) -> tuple[State, Float[Tensor, " layer"]]:
+    """The state of one shard. Without a rule its first windows give the medians, and wait for them."""
+    total: State | None = None
+    waiting: list[Captured] = []
+    for batch in batches:
+        waiting.append(batch)
+        # No name may hold a batch's states while the next one runs: they are as large as the sums.
+        del batch
+        if rule is None:
+            if sum(len(held.contexts) for held in waiting) < plan.pilot:
+                continue
+            rule = pilot_medians(waiting, plan)
+        while waiting:
+            report(len(waiting[0].contexts))
+            more = increment(waiting.pop(0), plan, rule)
+            total = State.of(more) if total is None else total.add(more)
+            del more
+    if total is None or rule is None:
+        raise AssertionError("expected the windows of the pilot, got fewer: they are windows of the first shard")
+    return total.packed(), rule
+
+
+def pilot_medians(waiting: list[Captured], plan: Plan) -> Float[Tensor, " layer"]:
+    """The layers' median norms over the pilot's windows, whatever the batches were."""
+    for held in waiting:
+        check_finite(all_norms(held.residual), held.contexts, plan)
+    layers = zip(*(held.residual for held in waiting), strict=True)
+    return medians([torch.cat(states)[: plan.pilot, plan.skipped :] for states in layers])
+
+
+def increment(captured: Captured, plan: Plan, rule: Float[Tensor, " layer"]) -> Increment:
+    """What one batch brings to the state, by the outlier rule. Left-out tokens are blanked in the captured states."""
+    contexts, skipped = captured.contexts, plan.skipped
+    norms, attention_norms = all_norms(captured.residual), all_norms(captured.attention)
+    check_finite(norms, contexts, plan)
+    ratios = norm_ratios(norms[:, :, skipped:], rule, first_kept=not skipped)
+    flagged = massive(ratios)
+    kept = ~flagged if plan.outliers == "drop" else torch.ones_like(flagged)
+    tokens = torch.from_numpy(plan.tokens[contexts.start : contexts.stop])[:, skipped:]
+    named = outliers(ratios, tokens, tuple(contexts), skipped)
+    # Drawn tokens are kept as they are, so before any of them is blanked.
+    states = tuple(site[:, skipped:] for site in captured.residual)
+    sample = Sample.of(states, tokens, flagged, tuple(contexts), skipped, plan.sample)
+    residual = batch_of(captured.residual, norms, kept, contexts, plan, scatter=True)
+    attention = None
+    if captured.attention:
+        products = plan.scatter == "attention"
+        attention = batch_of(captured.attention, attention_norms, kept, contexts, plan, scatter=products)
+    return Increment(residual, attention, named, sample, captured.heads)
+
+
+def batch_of(
+    states: tuple[Float[Tensor, "context position d_model"], ...],
+    norms: Float[Tensor, "site context position"],
+    kept: Bool[Tensor, "context kept_position"],
+    contexts: range,
+    plan: Plan,
+    *,
+    scatter: bool,
+) -> Batch:
+    """The states of one kind of site as accumulators take them: position 0 apart, left-out tokens blanked in place."""
+    rows = slice(contexts.start, contexts.stop)
+    return Batch(
+        states=blanked(tuple(site[:, plan.skipped :] for site in states), kept),
+        norms=norms[:, :, plan.skipped :],
+        kept=kept,
+        contexts=tuple(contexts),
+        groups=tuple(plan.groups[rows].tolist()),
+        shifts=tuple(plan.shifts[rows].tolist()),
+        scatter=scatter,
+        first=torch.stack([site[:, 0] for site in states]) if plan.skipped else None,
+    )
+
+
+def all_norms(states: tuple[Tensor, ...]) -> Float[Tensor, "site context position"]:
+    """‖x‖ of every token at every site."""
+    return torch.stack([lengths(site) for site in states]) if states else torch.zeros(0, 0, 0)
+
+
+def check_finite(norms: Float[Tensor, "layer context position"], contexts: range, plan: Plan) -> None:
+    """Refuse states that are not numbers, naming the first layer and token where they appear."""
+    if bool(torch.isfinite(norms).all()):
+        return
+    layer, row, column = (int(i) for i in (~torch.isfinite(norms)).nonzero()[0])
+    raise NonFiniteError(
+        f"expected finite hidden states, got NaN or infinity in layer {layer} at window {contexts[row]}, position "
+        f"{column} (token id {int(plan.tokens[contexts[row], column])}): try --dtype float32, or check the model's "
+        f"weights"
+    )
