@@ -1,7 +1,5 @@
 """Names of heads: a circuit built by hand is found, and what cannot be named is refused."""
 
-import re
-
 import numpy as np
 import pytest
 import torch
@@ -74,7 +72,7 @@ def test_a_hand_built_induction_circuit_is_found_and_nothing_else_is_called_indu
     assert np.allclose(before[1:], np.nanmax(panels.position_position.values[2:], 1))
     assert float(peaks[0, 0]) < 0.1, "it looks at the token before, never at itself"
     table = head_table(run)
-    assert [sorted(set(re.findall(r"[a-z]+", pair))) for pair in table.driver] == [["position"], [], ["residual"], []]
+    assert table.dominant_qk_term.tolist() == ["position → position", "", "residual → residual", ""]
     assert "constituents" not in arm.heads(run_of(view), view, progress=False).results
 
 
