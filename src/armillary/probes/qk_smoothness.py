@@ -87,7 +87,7 @@ class _Peaks:
 def _position_scores(
     view: View, block: int, known: Known, basis: Float[np.ndarray, "position d_model"] | None
 ) -> _Peaks:
-    """What mean and position alone give: low-frequency shares of the position → position term, and where all of it peaks."""
+    """Low-frequency shares of the position → position term, and where the scores of mean and position peak."""
     position = known.position[known.measured] if basis is None else basis[: len(known.measured)]
     mean = np.broadcast_to(known.mean, position.shape)
     parts = torch.from_numpy(np.stack([mean, position])).to(view.device)
