@@ -13,6 +13,7 @@ from rich.console import Console
 import armillary as arm
 from armillary.printing.layers import caption, printed, table
 from armillary.printing.numbers import draws_of, with_error
+from armillary.results.reading import label_of
 from armillary.results.store import Run
 
 
@@ -163,7 +164,9 @@ def test_the_headings_are_the_words_of_the_field(run):
     assert words.startswith("layer position % plug-in null context % null residual % ")
     assert words.count("plug-in") == 3
     assert words.count("null") == 4
-    assert heads[0].split() == ["stable", "relative"]
+    labels = [label_of(f"position/{name}_corrected") for name in ("rank_stable", "relative_norm")]
+    assert " ".join(heads[0].split()).startswith(" ".join(label.split()[0] for label in labels))
+    assert heads[1].split()[-1] == label_of("norms/norm").split()[-1]
 
 
 def test_the_caption_says_what_errors_dashes_and_nulls_are(run):
