@@ -2,8 +2,9 @@
 
     python examples/alpha.py
 
-Multiplies the singular values of W_Q and W_K in all blocks of SmolLM2 by alpha, reads one prompt and lets the model go
-on. In block 0, whose input stays what it was, scores go with alpha squared; deeper blocks also get other inputs.
+Multiplies the singular values of W_Q and W_K in all blocks of SmolLM2 by alpha, reads one prompt and lets the model
+continue it. In block 0, whose input stays what it was, scores go with alpha squared; deeper blocks also get other
+inputs.
 """
 
 import armillary as arm
@@ -17,13 +18,13 @@ print("entropy: nats, mean over heads and queries; moved: half the mean absolute
 for alpha in (1 / 4, 1 / 2, 1, 2, 4):
     with arm.scaled(view, alpha):
         maps = arm.prompt(view, TEXT)
-        goes_on = arm.continuation(view, TEXT, 16)
+        continued = arm.continuation(view, TEXT, 16)
     table = layers(maps)
     moved = abs(maps.pattern - plain.pattern).sum("key").mean(("head", "query")) / 2
     print(f"alpha {alpha:g}: entropy {table.entropy[0]:.2f} in block 0, {table.entropy.mean():.2f} in all;", end=" ")
     print(f"first token {table.mass_first.mean():.2f}, itself {table.mass_self.mean():.2f};", end=" ")
     print(f"moved {float(moved[0]):.2f} in block 0, {float(moved.mean()):.2f} in all")
-    print(f"   goes on: {goes_on!r}")
+    print(f"   continuation: {continued!r}")
 
 after = arm.prompt(view, TEXT)
 print("afterwards the maps are the same bits:", after.pattern.equals(plain.pattern))

@@ -1,13 +1,14 @@
 """Shapes in signatures are checked while the tests run."""
 
-import importlib.util
 import os
 import sys
-from pathlib import Path
 
 import hypothesis
 import pytest
 from jaxtyping import install_import_hook
+
+# Threads of two workers that wait for each other must not keep the cores busy; read when torch is first imported.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if os.environ.get("ARMILLARY_SHAPES", "1") == "1":
     install_import_hook("armillary", "beartype.beartype")
@@ -19,15 +20,10 @@ hypothesis.settings.load_profile("armillary")
 
 @pytest.fixture(scope="session")
 def cli():
-    """The command line without the check of signatures: typer hands it a context of a class of its own."""
-    import armillary
+    """The command line."""
+    import armillary.cli
 
-    spec = importlib.util.spec_from_file_location(
-        "armillary.cli", Path(armillary.__file__).parent / "cli" / "__init__.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return armillary.cli
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SAYS = {
-    "alpha": ["alpha 0.25", "alpha 4", "entropy", "goes on"],
+    "alpha": ["alpha 0.25", "alpha 4", "entropy", "continuation"],
     "first_survey": ["minilm: 32 windows", "layer 0: position", "layer 6: position"],
     "own_model": ["position_share_corrected", "rank_stable_corrected"],
-    "random_twin": ["trained", "random twin"],
+    "random_weights": ["trained", "random weights"],
 }
-NEEDS_A_REAL_MODEL = {"alpha", "first_survey", "random_twin"}
+NEEDS_A_REAL_MODEL = {"alpha", "first_survey", "random_weights"}
 
 
 @pytest.mark.parametrize(

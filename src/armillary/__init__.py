@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from armillary.probes.constituents import constituents
     from armillary.probes.dissection import weight_dissection
     from armillary.probes.qk_smoothness import qk_smoothness
-    from armillary.prompts.prompt import continuation, prompt
+    from armillary.prompts.continuation import continuation
+    from armillary.prompts.prompt import prompt
     from armillary.reporting import report
     from armillary.reporting.static import figure
     from armillary.results.comparing import compare
@@ -75,7 +76,7 @@ _HOME = {
     "survey": "armillary.runs.survey",
     "heads": "armillary.runs.heads",
     "prompt": "armillary.prompts.prompt",
-    "continuation": "armillary.prompts.prompt",
+    "continuation": "armillary.prompts.continuation",
     "constituents": "armillary.probes.constituents",
     "qk_smoothness": "armillary.probes.qk_smoothness",
     "weight_dissection": "armillary.probes.dissection",

@@ -47,8 +47,11 @@ def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str
     return f"did you mean {' or '.join(near)}?" if near else f"choose {', '.join(names) or 'none: there are none'}"
 
 
+Number = int | float
+
+
 def refuse_outside(
-    what: str, value: float, low: float, high: float, error: type[ArmillaryError] = RequestError
+    what: str, value: Number, low: Number, high: Number, error: type[ArmillaryError] = RequestError
 ) -> None:
     """Refuse a number that does not lie from `low` to `high`; what is not a number does not either."""
     if not low <= value <= high:

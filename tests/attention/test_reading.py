@@ -298,6 +298,6 @@ def test_heads_of_an_unknown_family_are_refused_before_the_pass(text):
 def test_a_model_that_skips_an_attention_is_refused(view, text):
     with torch.no_grad(), reading_heads(view, skipped=1, drop=True) as read:
         view.backbone(input_ids=torch.from_numpy(text[:2]))
-        with pytest.raises(BrokenContract, match="expected 5 attentions to run in one pass, got 3 .*without heads"):
+        with pytest.raises(BrokenContract, match=r"expected 5 attentions to run in one pass, got 3 .*without heads"):
             read.take(5)
     assert isinstance(read, HeadReading)

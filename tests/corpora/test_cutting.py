@@ -84,7 +84,9 @@ def test_the_number_available_is_what_can_be_drawn_and_no_more(byte_tokenizer, t
     sizes = np.array([len(text.encode()) for text in full_documents(texts).values()])
     most = sizes // length
     assert np.maximum(most - 1, most > 0).sum() <= available <= most.sum()
-    with pytest.raises(RequestError, match=rf"expected {available + 1} windows, but texts has {available} windows of"):
+    with pytest.raises(
+        RequestError, match=rf"expected {available + 1} windows, got fewer: texts has {available} windows of"
+    ):
         windows(corpus(texts), byte_tokenizer(), contexts=available + 1, length=length, seed=seed)
 
 
@@ -136,11 +138,11 @@ def test_a_balanced_sample_takes_as_many_windows_of_each_of_the_longest(byte_tok
 def test_a_balanced_sample_that_cannot_be_had_says_what_there_is(byte_tokenizer):
     texts = ["a" * 100, "b" * 35]
     with pytest.raises(
-        RequestError, match=r"4 windows of each of 2 documents, but .* longest 2 hold (9|10), [23]; ask"
+        RequestError, match=r"4 windows of each of 2 documents, got fewer: .* longest 2 hold (9|10), [23]; ask"
     ):
         windows(corpus(texts), byte_tokenizer(), length=10, documents=2, per_document=4)
     with pytest.raises(
-        RequestError, match=r"each of 3 documents, but texts has 1\d windows of 10 tokens in 2 documents"
+        RequestError, match=r"each of 3 documents, got fewer: texts has 1\d windows of 10 tokens in 2 documents"
     ):
         windows(corpus(texts), byte_tokenizer(), length=10, documents=3, per_document=2)
 
@@ -208,9 +210,12 @@ def test_a_prefix_that_cannot_be_had_is_refused(byte_tokenizer):
         def __call__(self, texts, *, add_special_tokens, **rest):
             return {"input_ids": [[9, 9]] if add_special_tokens else [[7]]}
 
-    with pytest.raises(RequestError, match="expected a BOS or CLS token for bos='always', came a tokenizer without"):
+    with pytest.raises(
+        RequestError,
+        match="expected a BOS or CLS token for bos='always', got a tokenizer without one: choose bos='never'",
+    ):
         windows(corpus(["abc"]), byte_tokenizer(), bos="always")
-    with pytest.raises(SourceError, match=r"came \[9, 9\] for \[7\]; say bos='always' or bos='never'"):
+    with pytest.raises(SourceError, match=r"got \[9, 9\] for \[7\]: choose bos='always' or bos='never'"):
         windows(corpus(["abc"]), Odd())
     with pytest.raises(RequestError, match="expected windows longer than their prefix"):
         windows(corpus(["abc"]), byte_tokenizer(before=[1, 1]), length=2)
@@ -219,17 +224,17 @@ def test_a_prefix_that_cannot_be_had_is_refused(byte_tokenizer):
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"contexts": 1}, "expected at least 2 contexts, came contexts=1"),
-        ({"length": 1}, "expected windows of at least 2 tokens, came length=1"),
-        ({"seed": -1}, "expected a seed of 0 or more, came seed=-1"),
-        ({"length": 64, "max_length": 32}, "expected at most 32 tokens, the model's maximum, came length=64"),
-        ({"documents": 2}, "documents and per_document together, .* came documents=2, per_document=None"),
+        ({"contexts": 1}, "expected at least 2 contexts, got contexts=1"),
+        ({"length": 1}, "expected windows of at least 2 tokens, got length=1"),
+        ({"seed": -1}, "expected a seed of 0 or more, got seed=-1"),
+        ({"length": 64, "max_length": 32}, "expected at most 32 tokens, the model's maximum, got length=64"),
+        ({"documents": 2}, "documents and per_document together, .* got documents=2, per_document=None"),
         ({"documents": 0, "per_document": 4}, "at least 2 windows in all"),
-        ({"documents": 2, "per_document": 2, "crossing": True}, "came crossing=True"),
-        ({"documents": 2, "per_document": 2, "contexts": 5}, "documents x per_document = 4, came 5"),
+        ({"documents": 2, "per_document": 2, "crossing": True}, "got crossing=True"),
+        ({"documents": 2, "per_document": 2, "contexts": 5}, "documents x per_document = 4, got 5"),
         (
             {"vocab_size": 50, "length": 4},
-            "expected token ids of 0 to 49, came ids from .* use the model's own tokenizer",
+            "expected token ids from 0 to 49, got .* use the model's own tokenizer",
         ),
     ],
 )
@@ -240,7 +245,7 @@ def test_a_request_that_cannot_be_met_is_refused(byte_tokenizer, request_, messa
 
 def test_too_short_a_text_says_how_many_windows_and_documents_there_are(byte_tokenizer):
     with pytest.raises(
-        RequestError, match="64 windows, but texts has 1 windows of 10 tokens in 2 documents, 1 of them"
+        RequestError, match="64 windows, got fewer: texts has 1 windows of 10 tokens in 2 documents, 1 of them"
     ):
         windows(corpus(["x" * 12, "y", ""]), byte_tokenizer(), length=10)
     with pytest.raises(RequestError, match="texts has 0 windows of 10 tokens in 0 documents"):
@@ -248,7 +253,7 @@ def test_too_short_a_text_says_how_many_windows_and_documents_there_are(byte_tok
 
 
 def test_a_text_without_tokenizer_is_refused():
-    with pytest.raises(RequestError, match="expected a tokenizer to cut texts, came None; give one, or ready windows"):
+    with pytest.raises(RequestError, match="expected a tokenizer to cut texts, got None: give one, or ready windows"):
         windows(corpus(["abc"]), None)
 
 
@@ -295,11 +300,13 @@ def test_random_tokens_are_seeded_ordinary_and_each_its_own_document(byte_tokeni
 
 def test_random_tokens_need_a_tokenizer_or_the_size_of_the_vocabulary():
     assert windows(corpus("random-tokens"), None, vocab_size=5).tokens.max() == 4
-    with pytest.raises(RequestError, match="expected a tokenizer or vocab_size for random-tokens, came neither"):
+    with pytest.raises(RequestError, match="expected a tokenizer or vocab_size for random-tokens, got neither"):
         windows(corpus("random-tokens"), None)
-    with pytest.raises(RequestError, match="expected a corpus of texts for documents=, came random-tokens"):
+    with pytest.raises(
+        RequestError, match="expected a corpus of texts for documents=, got random-tokens: omit documents="
+    ):
         windows(corpus("random-tokens"), None, vocab_size=5, documents=2, per_document=2)
-    with pytest.raises(RequestError, match="expected a tokenizer for bos='always', came None"):
+    with pytest.raises(RequestError, match="expected a tokenizer for bos='always', got None"):
         windows(corpus("random-tokens"), None, vocab_size=5, bos="always")
 
 
@@ -323,17 +330,17 @@ def test_ready_windows_of_one_document_follow_each_other():
 
 def test_ready_windows_that_do_not_fit_are_refused(byte_tokenizer):
     ready = corpus(np.full((3, 5), 300))
-    with pytest.raises(RequestError, match="expected token ids of 0 to 258, came ids from 300 to 300"):
+    with pytest.raises(RequestError, match="expected token ids from 0 to 258, got 300 to 300"):
         windows(ready, byte_tokenizer())
-    with pytest.raises(RequestError, match="expected token ids of 0 or more, came ids from -1 to -1"):
+    with pytest.raises(RequestError, match="expected token ids of 0 or more, got -1 to -1"):
         windows(corpus(np.full((3, 5), -1)), None)
     with pytest.raises(
-        RequestError, match="expected contexts=3 and length=5 as the ready windows have, came contexts=2"
+        RequestError, match="expected contexts=3 and length=5 as the ready windows have, got contexts=2"
     ):
         windows(ready, None, contexts=2)
-    with pytest.raises(RequestError, match="expected at most 4 tokens, the model's maximum, came length=5"):
+    with pytest.raises(RequestError, match="expected at most 4 tokens, the model's maximum, got length=5"):
         windows(ready, None, max_length=4)
-    with pytest.raises(RequestError, match="expected ready windows of at least 2 x 2 tokens, came 1 x 5"):
+    with pytest.raises(RequestError, match="expected ready windows of at least 2 x 2 tokens, got 1 x 5"):
         windows(corpus(np.zeros((1, 5), int)), None)
 
 

@@ -76,7 +76,7 @@ def test_groups_of_windows_are_groups_of_their_places(byte_tokenizer):
 
 
 def test_groups_need_two_windows_and_two_groups():
-    with pytest.raises(RequestError, match="expected at least 2 groups, came n=1"):
+    with pytest.raises(RequestError, match="expected at least 2 groups, got n=1"):
         groups((np.arange(4), np.arange(4)), n=1)
-    with pytest.raises(RequestError, match="expected at least 2 windows to group, came 1"):
+    with pytest.raises(RequestError, match="expected at least 2 windows to group, got 1"):
         groups((np.zeros(1, int), np.zeros(1, int)))

@@ -90,7 +90,7 @@ def test_a_wheel_gives_the_file_or_folder_inside_it(tmp_path, monkeypatch, membe
 
 def test_a_wheel_without_version_or_path_is_refused():
     for source in ("wheel:pkg", "wheel:pkg==1.0", "wheel:pkg/path"):
-        with pytest.raises(SourceError, match=r"expected wheel:PACKAGE==VERSION/path, came 'wheel:pkg"):
+        with pytest.raises(SourceError, match=r"expected wheel:PACKAGE==VERSION/path, got 'wheel:pkg"):
             corpus(source)
 
 
@@ -127,24 +127,26 @@ def test_a_data_set_of_the_hub_is_streamed(hub, source, asked):
 
 
 def test_a_data_set_without_text_or_existence_is_refused(hub):
-    with pytest.raises(SourceError, match=r'expected a "text" key in no/text:0, came body; rename'):
+    with pytest.raises(SourceError, match=r'expected a "text" key in no/text:0, got body: rename'):
         read("no/text")
-    with pytest.raises(SourceError, match=r"expected the data set 'no/such' of the hub, came: Dataset .* on the Hub"):
+    with pytest.raises(
+        SourceError, match=r"expected the data set 'no/such' of the hub, got an error \(Dataset .* on the Hub"
+    ):
         read("no/such")
-    with pytest.raises(SourceError, match=r"expected hf:ID, hf:ID:split or hf:ID:config:split, came 'hf:a/b/c'"):
+    with pytest.raises(SourceError, match=r"expected hf:ID, hf:ID:split or hf:ID:config:split, got 'hf:a/b/c'"):
         corpus("hf:a/b/c")
 
 
 def test_a_data_set_without_the_package_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(SourceError, match=r"no such path, and a data set needs: pip install armillary\[data\]"):
+    with pytest.raises(SourceError, match=r"which is no path: to read a data set, pip install armillary\[data\]"):
         read("owner/set")
 
 
 def test_an_unknown_name_is_answered_with_near_names_and_all_names():
-    with pytest.raises(SourceError, match=r"unknown name 'python-doc'; did you mean python-docs or .*wikitext2"):
+    with pytest.raises(SourceError, match=r"expected a built-in corpus, .* got 'python-doc': did you mean python-docs"):
         corpus("python-doc")
-    with pytest.raises(SourceError, match=r"unknown name 'zzz'; names are python-docs, python-code, "):
+    with pytest.raises(SourceError, match=r"got 'zzz': choose python-docs, python-code, "):
         corpus("zzz")
 
 
@@ -192,11 +194,11 @@ def test_a_generator_is_consumed_once_and_only_as_far_as_it_is_read():
 
 
 def test_texts_that_are_no_texts_are_refused():
-    with pytest.raises(SourceError, match=r"expected a str as text 1, came list; give texts, or ready windows"):
+    with pytest.raises(SourceError, match=r"expected a str as text 1, got list: give texts, or ready windows"):
         read(["a", [1, 2]])
-    with pytest.raises(SourceError, match="came bytes"):
+    with pytest.raises(SourceError, match="got bytes"):
         corpus(b"bytes")
-    with pytest.raises(SourceError, match="came int; names are python-docs"):
+    with pytest.raises(SourceError, match="got int: built-in corpora are python-docs"):
         corpus(3)
 
 
@@ -213,14 +215,16 @@ def test_an_integer_array_or_tensor_is_ready_windows(make):
     "array", [np.zeros(3, int), np.zeros((2, 3)), np.zeros((2, 3), bool), np.zeros((2, 3, 4), int)]
 )
 def test_an_array_that_is_no_window_of_ids_is_refused(array):
-    with pytest.raises(SourceError, match=r"expected ready windows as an integer array \[context, position\], came"):
+    with pytest.raises(SourceError, match=r"expected ready windows as an integer array \[context, position\], got"):
         corpus(array)
 
 
 def test_documents_are_for_ready_windows_and_one_for_each():
-    with pytest.raises(SourceError, match="expected one document for each of the 2 windows, came 3 documents"):
+    with pytest.raises(SourceError, match="expected 2 documents, one per window, got 3: name every"):
         corpus(np.zeros((2, 3), int), documents=[1, 2, 3])
-    with pytest.raises(SourceError, match="expected documents= beside an array of ready windows, came a list"):
+    with pytest.raises(
+        SourceError, match="expected documents= beside an array of ready windows, got a list: omit documents="
+    ):
         corpus(["a"], documents=[1])
 
 

@@ -68,25 +68,27 @@ def test_invalid_utf8_is_replaced_and_counted_but_a_true_replacement_character_i
 )
 def test_a_binary_file_is_refused(tmp_path, raw, message):
     (tmp_path / "a.txt").write_bytes(raw)
-    with pytest.raises(SourceError, match=rf"expected UTF-8 text in a.txt, came .*{message}.*convert it"):
+    with pytest.raises(SourceError, match=rf"expected UTF-8 text in a.txt, got .*{message}.*convert it"):
         read(tmp_path / "a.txt")
 
 
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-12], lambda raw: b"no gzip", lambda raw: raw[:12] + b"\xff" * 40])
 def test_a_damaged_gzip_file_is_refused(tmp_path, damage):
     (tmp_path / "a.txt.gz").write_bytes(damage(gzip.compress(b"words and words " * 100)))
-    with pytest.raises(SourceError, match=r"expected a whole gzip file in a\.txt\.gz, came: .*fetch or pack it again"):
+    with pytest.raises(
+        SourceError, match=r"expected a complete gzip file in a\.txt\.gz, got a damaged one \(.*fetch it again"
+    ):
         read(tmp_path / "a.txt.gz")
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{broken", r"expected one JSON object in a\.jsonl:1, came: "),
-        ('{"body": "x", "id": 1}', r'expected a "text" key in a\.jsonl:1, came body, id; rename'),
-        ("{}", r"came nothing; rename"),
-        ('"bare"', r'expected an object with a "text" key in a\.jsonl:1, came str'),
-        ('{"text": 3}', r'expected a str under "text" in a\.jsonl:1, came int'),
+        ("{broken", r"expected one JSON object in a\.jsonl:1, got something else \(.*correct or drop"),
+        ('{"body": "x", "id": 1}', r'expected a "text" key in a\.jsonl:1, got body, id: rename'),
+        ("{}", r"got nothing: rename"),
+        ('"bare"', r'expected an object with a "text" key in a\.jsonl:1, got str: write one'),
+        ('{"text": 3}', r'expected a str under "text" in a\.jsonl:1, got int'),
     ],
 )
 def test_a_json_line_without_text_is_refused_by_its_number(tmp_path, line, message):
@@ -97,13 +99,13 @@ def test_a_json_line_without_text_is_refused_by_its_number(tmp_path, line, messa
 
 def test_a_parquet_file_without_a_text_column_is_refused_with_its_columns(tmp_path):
     pyarrow.parquet.write_table(pyarrow.table({"body": ["x"]}), tmp_path / "a.parquet")
-    with pytest.raises(SourceError, match=r"expected a text column in a\.parquet, came body; rename"):
+    with pytest.raises(SourceError, match=r"expected a text column in a\.parquet, got body: rename"):
         read(tmp_path / "a.parquet")
 
 
 def test_a_parquet_file_that_is_none_is_refused(tmp_path):
     (tmp_path / "a.parquet").write_text("no parquet at all")
-    with pytest.raises(SourceError, match=r"expected a parquet file in a\.parquet, came: "):
+    with pytest.raises(SourceError, match=r"expected a parquet file in a\.parquet, got a damaged one \("):
         read(tmp_path / "a.parquet")
 
 
@@ -133,13 +135,13 @@ def test_a_link_that_leads_nowhere_or_in_a_circle_is_left_out(tmp_path):
 
 
 def test_an_empty_folder_is_refused(tmp_path):
-    with pytest.raises(SourceError, match=r"expected at least one file in the folder .*, came none; put the texts"):
+    with pytest.raises(SourceError, match=r"expected at least one file in the folder .*, got none: put the texts"):
         read(tmp_path)
 
 
 def test_a_folder_of_binaries_is_refused(tmp_path):
     (tmp_path / "a.bin").write_bytes(b"\0")
-    with pytest.raises(SourceError, match=r"expected texts in the folder .*, came 1 files and none of them is text"):
+    with pytest.raises(SourceError, match=r"expected texts in the folder .*, got 1 other files: convert them"):
         read(tmp_path)
 
 
@@ -148,5 +150,5 @@ def test_a_file_that_vanished_is_refused_when_read(tmp_path):
     path.write_text("word")
     found = corpus(path)
     path.unlink()
-    with pytest.raises(SourceError, match=r"expected to read a\.txt, came: No such file"):
+    with pytest.raises(SourceError, match=r"expected to read a\.txt, got No such file"):
         list(found.read())

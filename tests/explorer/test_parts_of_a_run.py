@@ -117,7 +117,7 @@ def test_a_figure_that_fails_is_named_and_the_others_are_shown(client_of, whole,
 
 
 def test_the_glossary_and_the_colours_are_those_of_the_report(client_of, whole, tmp_path):
-    from armillary.reporting.colours import css_variables
+    from armillary.figures.kit.colours import css_variables
     from armillary.reporting.glossary import TERMS
 
     page = client_of(tiny_run.holding(whole, tmp_path / "run", "names.nc"))

@@ -8,11 +8,19 @@ from scipy import stats
 
 from armillary.errors import RequestError
 from armillary.figures import compare_figure
-from armillary.figures.comparison import NAMES, compare_finding
+from armillary.figures.comparison import AXES, compare_finding
+from armillary.figures.kit.colours import RUN_1, RUN_2
+from armillary.figures.kit.words import error_words
 from armillary.results.reading import has
 from armillary.results.schema import GROUPS
 
 SHARE = "position/share_corrected"
+CURVES = [
+    f"{group}/{name}"
+    for group, rows in GROUPS.items()
+    for name, row in rows.variables.items()
+    if row.label and row.error != "none" and row.axes in [(axis,) for axis in AXES]
+]
 
 
 def test_both_runs_are_drawn_with_their_bands(results, changed):
@@ -24,8 +32,10 @@ def test_both_runs_are_drawn_with_their_bands(results, changed):
     assert curves["1: m on c"].y == pytest.approx(100 * results["position"].share_corrected.values)
     assert curves["2: n on d"].y == pytest.approx(np.full(5, 50))
     assert sum(trace.fill == "toself" for trace in figure.data) == 2
+    assert [curves["1: m on c"].line.color, curves["2: n on d"].line.color] == [RUN_1, RUN_2]
+    assert figure.layout.legend.title.text == "band: 95 % interval over documents"
     assert figure.layout.xaxis.title.text == "layer"
-    assert figure.layout.yaxis.title.text == "share of position in the variance, %"
+    assert figure.layout.yaxis.title.text == "position share, %"
 
 
 def test_a_difference_is_told_with_its_margin(results, changed):
@@ -33,7 +43,7 @@ def test_a_difference_is_told_with_its_margin(results, changed):
     other = changed(results, position__share_corrected=[0.1, 0.1, 0.3, 0.1, 0.1])
     margin = 100 * stats.t.ppf(1 - 0.025 / 5, 15) * 0.004 * np.sqrt(2)
     assert compare_finding(SHARE, one, other) == (
-        "The share of position in the variance differs in layer 2 alone: higher in the second run by "
+        "The position share differs in layer 2 alone: higher in the second run by "
         f"20.0 ± {margin:.1f} percentage points"
     )
     assert "lower in the second run by 20.0 ± " in compare_finding(SHARE, other, one)
@@ -41,19 +51,16 @@ def test_a_difference_is_told_with_its_margin(results, changed):
     assert "differs in 2 of 5 layers, most in 2: higher" in compare_finding(SHARE, one, twice)
 
 
-def test_equal_runs_are_not_told_apart(results):
+def test_equal_runs_do_not_differ_significantly(results):
     words = compare_finding(SHARE, results, results)
     assert words == (
-        "The share of position in the variance is not told apart in any layer; a difference of up to 1.67 percentage "
-        "points is possible"
+        "The position share does not differ significantly in any layer; up to 1.67 percentage points is possible"
     )
 
 
-def test_without_an_error_nothing_is_determined(results, changed):
+def test_without_an_error_a_difference_is_not_estimable(results, changed):
     bare = changed(results, position__share_corrected_se=None)
-    words = (
-        "Whether the share of position in the variance differs is not determined: one of the runs gives no error for it"
-    )
+    words = "The difference in position share is not estimable: one of the runs gives no error for it"
     assert compare_finding(SHARE, results, bare) == words
 
 
@@ -61,7 +68,7 @@ def test_runs_of_different_depth_are_drawn_beside_each_other(results, run_of):
     deeper = run_of(layers=9)
     assert (
         compare_finding(SHARE, results, deeper)
-        == "The share of position in the variance of runs with 5 and 9 layers is shown, not compared"
+        == "The position share of runs with 5 and 9 layers is shown, not compared"
     )
     figure = compare_figure(SHARE, results, deeper)
     assert figure.layout.xaxis.range[1] > 8
@@ -72,8 +79,8 @@ def test_any_group_can_be_compared(results, path):
     assert len(compare_figure(path, results, results, "dark").data) >= 2
 
 
-@pytest.mark.parametrize("path", [*NAMES, "position/rank_screenot"])
-def test_results_are_told_in_plain_words(results, path):
+@pytest.mark.parametrize("path", [*CURVES, "position/rank_screenot"])
+def test_results_have_the_words_of_the_schema(results, path):
     group, _, name = path.partition("/")
     assert name in GROUPS[group].variables
     if has(results, path):
@@ -83,15 +90,32 @@ def test_results_are_told_in_plain_words(results, path):
 
 def test_what_cannot_be_compared_is_said(results):
     message = (
-        "position/x is not in the run of m: expected GROUP/VARIABLE of docs/schema.md, as in "
-        "position/share_corrected; choose one that both runs hold"
+        "expected a result that both runs hold, got position/x, which the run of m lacks: choose GROUP/VARIABLE of "
+        "docs/schema.md, as in position/share_corrected"
     )
     for name in ("position/x", "x"):
         with pytest.raises(RequestError, match=f"^{re.escape(message.replace('position/x', name, 1))}$"):
             compare_figure(name, results, results)
     message = (
-        "position/gram has axes ('layer', 'position', 'position_'), expected one value per layer or block: "
-        "choose another result"
+        "expected one value per layer or block, got position/gram with axes layer, position, position_: choose another "
+        "result"
     )
     with pytest.raises(RequestError, match=f"^{re.escape(message)}$"):
         compare_figure("position/gram", results, results)
+
+
+@pytest.mark.parametrize(
+    ("path", "quantile"),
+    [
+        ("depth/dimension_twonn", stats.norm.ppf(0.975)),
+        ("depth/token_share", 100 * stats.t.ppf(0.975, 15)),
+        ("mixing/output_norm", stats.t.ppf(0.975, 6)),
+    ],
+)
+def test_each_result_has_its_own_degrees_of_freedom(results, path, quantile):
+    run = results.copy()
+    run["mixing"].attrs["groups"] = 7
+    figure = compare_figure(path, run, run)
+    curve = next(trace for trace in figure.data if trace.name == "1: m on c")
+    assert curve.customdata[:, 1] - curve.y == pytest.approx(quantile * results[f"{path}_se"].values)
+    assert figure.layout.legend.title.text == f"band: {error_words(path)}"

@@ -74,10 +74,11 @@ def corpus(rng, document, positions):
     names = np.array([f"document {i}" for i in range(document.max() + 1)])
     return xr.Dataset(
         {
-            "tokens": (("context", "place"), rng.integers(0, 99, (len(document), positions + 1))),
+            "tokens": (("context", "position"), rng.integers(0, 99, (len(document), positions + 1))),
             "document_index": ("context", document),
             "document_name": ("document", names),
             "group": ("context", np.arange(len(document)) % GROUPS),
+            "shift": ("context", rng.integers(0, positions, len(document))),
         }
     )
 
@@ -103,6 +104,7 @@ def outlier_tokens(rng, layers, outliers, positions, contexts):
             "text": ("outlier", np.array([" the", ".", " the", "\\n", " of", ","] * outliers)[:outliers].astype(str)),
             "ratio": (("outlier", "layer"), 25.0 + np.arange(outliers)[:, None] + np.arange(layers)),
             "median_norm": ("layer", np.full(layers, 10.0)),
+            "threshold": ((), 20.0),
         }
     )
 
@@ -274,5 +276,5 @@ def heads_and_position(rng, blocks, positions, heads=4):
     }
 
 
-SPLIT = ("position", "rest")
+SPLIT = ("position", "residual")
 SIDES = {"residual": 0.3, "output": 0.5}

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from armillary.measures.layers import TOKENS, cka, layer_cosine, layer_likeness, sample_gram
+from armillary.measures.layers import TOKENS, cka, layer_cosine, layer_similarity, sample_gram
 
 
 def centring(count):
@@ -86,10 +86,10 @@ def test_likeness_is_that_of_at_most_256_tokens_evenly_spread_without_massive_on
     calm = states[:, ~massive]
     assert 2 * TOKENS < calm.shape[1] <= 3 * TOKENS
     chosen = calm[:, ::3]
-    result = layer_likeness(states, massive, 70)
+    result = layer_similarity(states, massive, 70)
     np.testing.assert_allclose(result.layer_cosine, layer_cosine(chosen))
     np.testing.assert_allclose(result.cka, cka(sample_gram(chosen)).cka)
-    few = layer_likeness(states[:, :200], massive[:200], 0)
+    few = layer_similarity(states[:, :200], massive[:200], 0)
     np.testing.assert_allclose(few.cka_debiased, cka(sample_gram(states[:, :200])).cka_debiased)
 
 

@@ -38,7 +38,7 @@ def test_a_wrong_row_is_refused(tiny, monkeypatch, mistake):
 def test_the_refusal_names_site_shape_and_error(tiny, monkeypatch):
     swapped = replace(FAMILIES["opt"], query="self_attn.k_proj", key="self_attn.q_proj")
     monkeypatch.setitem(FAMILIES, "opt", swapped)
-    with pytest.raises(BrokenContract, match=r"rebuild block 0, attention query, came a relative error of .* shape \("):
+    with pytest.raises(BrokenContract, match=r"rebuild block 0, attention query, got a relative error of .* shape \("):
         load(tiny("opt"))
 
 
@@ -166,7 +166,7 @@ def test_models_without_heads_or_with_other_inputs_are_told_apart():
     state_space = transformers.MambaModel(transformers.MambaConfig(vocab_size=67, hidden_size=32, num_hidden_layers=2))
     view = load(state_space.eval(), check=False)
     assert "2 blocks, d_model 32, unknown family" in repr(view)
-    with pytest.raises(RequestError, match="attention heads, came 'mamba'"):
+    with pytest.raises(RequestError, match="attention heads, got 'mamba': survey its hidden states only"):
         _ = view.n_heads
     permuted = transformers.XLNetConfig(vocab_size=67, d_model=32, n_layer=2, n_head=4, d_inner=48)
     with pytest.raises(BrokenContract):
@@ -176,14 +176,16 @@ def test_models_without_heads_or_with_other_inputs_are_told_apart():
 def test_an_unknown_family_says_what_is_missing_for_heads():
     view = load(unknown_model())
     for asked in (lambda: view.heads(0), lambda: view.norm(0), lambda: view.rotation(0, torch.tensor([[0]]))):
-        with pytest.raises(RequestError, match=r"known family for .* came 'stablelm'; only the residual stream"):
+        with pytest.raises(
+            RequestError, match=r"known family for .* got 'stablelm', of which only hidden states can be read"
+        ):
             asked()
-    with pytest.raises(RequestError, match="known family to read attention"), attention_calls(view, print):
+    with pytest.raises(RequestError, match="known family for attention"), attention_calls(view, print):
         pass
 
 
 def test_a_block_that_does_not_exist_is_refused(tiny):
-    with pytest.raises(RequestError, match="block from 0 to 2, came 3"):
+    with pytest.raises(RequestError, match="block from 0 to 2, got 3"):
         load(tiny("gpt2")).heads(3)
 
 

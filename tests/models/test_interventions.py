@@ -86,7 +86,10 @@ def test_normalised_queries_and_keys_do_not_feel_alpha(tiny):
 
 def test_published_scaling_leaves_the_biases_and_so_is_no_power_of_alpha(llama):
     before = products(calls_of(llama)[1])
-    with pytest.warns(UserWarning, match="keep their size"), arm.scaled(llama, 2.0, 1, published=True) as record:
+    with (
+        pytest.warns(UserWarning, match="query and key biases are not scaled"),
+        arm.scaled(llama, 2.0, 1, published=True) as record,
+    ):
         after = products(calls_of(llama)[1])
     assert record.factor != record.factor
     assert ((after - 4 * before).abs().max() / before.abs().max()) > 0.01
@@ -118,7 +121,7 @@ def test_after_any_intervention_the_model_is_the_same_bits(view, name):
         assert_untouched(view, before, output)
 
 
-def test_random_weights_are_those_of_the_twin(llama):
+def test_random_weights_are_those_of_the_control(llama):
     with arm.randomised(llama, 3):
         inside = output_of(llama)
     with torch.no_grad():
@@ -153,10 +156,10 @@ def test_a_silenced_head_adds_nothing_and_the_others_what_they_did(view, name):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda view: arm.scaled(view, 2.0, 9), "expected a block from 0 to 2, came 9"),
-        (lambda view: arm.scaled(view, float("nan")), "expected a finite number to scale by, came nan"),
-        (lambda view: arm.without_head(view, 0, 4), "expected a head from 0 to 3, came 4"),
-        (lambda view: arm.without_head(view, -1, 0), "expected a block from 0 to 2, came -1"),
+        (lambda view: arm.scaled(view, 2.0, 9), "expected a block from 0 to 2, got 9"),
+        (lambda view: arm.scaled(view, float("nan")), "expected a finite alpha, got nan: choose another"),
+        (lambda view: arm.without_head(view, 0, 4), "expected a head from 0 to 3, got 4"),
+        (lambda view: arm.without_head(view, -1, 0), "expected a block from 0 to 2, got -1"),
     ],
 )
 def test_what_is_not_there_is_refused_in_one_line(llama, change, message):

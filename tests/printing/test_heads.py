@@ -1,4 +1,4 @@
-"""The table of heads as data and as text, and the command that prints it."""
+"""The tables of heads as data and as text, and the command that prints them."""
 
 import io
 import json
@@ -11,8 +11,11 @@ import transformers
 from rich.console import Console
 
 import armillary as arm
+import made_up
 from armillary.errors import RequestError
-from armillary.printing.heads import KINDS, head_table, printed
+from armillary.printing.heads import best_first, head_table, printed, summary
+from armillary.results.schema.naming import KINDS, SCORES
+from armillary.results.store import Run
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +53,7 @@ def test_the_model_is_loaded_again_and_the_pass_is_said_before_it_starts(folder,
     code, out, err = command("heads", folder)
     assert code == 0
     assert "Of 8 heads" in (folder / "report.html").read_text(encoding="utf-8")
-    assert "the repeated-token test reads 8 windows of 40 tokens with the model and with its random twin" in err
+    assert "the repeated-token test reads 8 windows of 40 tokens with the model and with its " in err
     assert "L1H3" in out
     assert "8 uniform" in out
     code, again, err = command("heads", folder)
@@ -73,8 +76,13 @@ def test_json_and_csv_are_the_table(folder, run, command):
 def test_one_kind_can_be_asked_for(folder, run, command):
     assert len(head_table(run, "uniform")) == 8
     assert len(head_table(run, "induction")) == 0
-    with pytest.raises(RequestError, match=r"expected a kind of head among induction, .*, came 'previos'"):
+    assert len(head_table(run, "attention sink")) == len(head_table(run, "sink")) == 0
+    near = r"^expected a kind of head, got 'previos': did you mean previous or previous-token\?$"
+    with pytest.raises(RequestError, match=near):
         head_table(run, "previos")
+    known = "induction, duplicate, duplicate-token, previous, previous-token, sink, attention sink, local, uniform"
+    with pytest.raises(RequestError, match=rf"^expected a kind of head, got 'xyzzy': choose {known}$"):
+        head_table(run, "xyzzy")
     code, out, err = command("heads", folder, "--kind", "previos")
     assert (code, out, err.count("\n")) == (2, "", 1)
 
@@ -84,14 +92,109 @@ def test_a_run_without_heads_is_refused_in_one_line(saved, tmp_path, command):
     arm.survey(arm.load(str(saved)), text, out=tmp_path / "run", progress=False, report=False)
     code, out, err = command("heads", tmp_path / "run")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "was surveyed without heads: survey again with --heads" in err
+    assert "--heads" in err
+
+
+def shown(table, width):
+    screen = Console(width=width, file=io.StringIO())
+    screen.print(table)
+    return screen.file.getvalue()
+
+
+@pytest.fixture
+def many():
+    """A run of 16 heads of all kinds, and of none."""
+    results = made_up.run_of()
+    results.attrs["length"] = 24
+    return Run(results)
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_nothing_is_cut_at_any_width(many, width):
+    frame = head_table(many)
+    for table in (summary(many, frame), printed(many, frame)):
+        text = shown(table, width)
+        assert "…" not in text
+        assert max(len(line.rstrip()) for line in text.splitlines()) <= width
+        assert "residual → residual 60 %" in text
+
+
+def test_the_summary_has_few_columns_and_fits_eighty(many):
+    lines = shown(summary(many, head_table(many)), 80).splitlines()
+    assert sum("─" * 40 in line for line in lines) == 1, "one panel"
+
+
+def test_the_summary_names_the_heads_of_each_kind_best_first(many):
+    frame = head_table(many)
+    rows = [line.split() for line in shown(summary(many, frame), 140).splitlines() if line[:1] == "L"]
+    expected = []
+    for kind in KINDS:
+        part = frame[frame.kind == kind]
+        score = part[kind if kind in SCORES else "entropy_relative"].sort_values(ascending=False)
+        expected += [f"L{block}H{head}" for block, head in score.index]
+    assert [row[0] for row in rows] == expected
+    assert len(rows) == (frame.kind != "").sum() == 12
+    assert "4 heads have no kind." in shown(summary(many, frame), 140)
+    assert [row[1] for row in rows[:5]] == [
+        "induction",
+        "induction",
+        "duplicate-token",
+        "duplicate-token",
+        "previous-token",
+    ]
+    assert rows[0][2:4] == [f"{100 * frame.induction[frame.kind == 'induction'].max():.1f}", "±1.0"]
+
+
+def test_every_head_is_printed_on_request(many, folder, command):
+    rows = [line.split()[0] for line in shown(printed(many, head_table(many)), 200).splitlines() if line[:1] == "L"]
+    assert rows == [f"L{block}H{head}" for block in range(4) for head in range(4)]
+    _, brief, _ = command("heads", folder, "--quiet")
+    _, full, _ = command("heads", folder, "--quiet", "--all")
+    assert "duplicate-token" in full
+    assert "score" in full
+    assert full.count("L1H3") >= brief.count("L1H3") == 1
+
+
+def test_a_single_head_without_kind_is_one(many):
+    kinds = many.results["taxonomy"].kind.values.copy()
+    kinds[kinds == ""] = "local"
+    kinds[0, 0] = ""
+    run = Run(made_up.changed(many.results, taxonomy__kind=kinds))
+    assert "\n1 head has no kind.\n" in shown(summary(run, head_table(run)), 200)
+
+
+def test_a_run_without_kinds_shows_what_heads_do(many):
+    results = many.results.drop_nodes(["taxonomy", "repeats", "constituents"])
+    run = Run(results)
+    frame = head_table(run)
+    assert "kind" not in frame
+    text = shown(summary(run, frame), 140)
+    assert "attention on the token itself %" in " ".join(text.split()) or "itself %" in text
+    assert "no kind" not in text
+    with pytest.raises(RequestError, match=r"^expected a run with /taxonomy, got .*: `armillary heads` adds it$"):
+        head_table(run, "induction")
+
+
+def test_a_run_without_heads_has_no_table_of_them(many):
+    run = Run(many.results.drop_nodes(["taxonomy", "heads"]))
+    with pytest.raises(RequestError, match=r"^expected a run with /taxonomy, got .*: `armillary heads` adds it$"):
+        head_table(run)
+
+
+def test_kinds_alone_are_ordered_by_the_score_that_is_there(many):
+    run = Run(many.results.drop_nodes(["heads"]))
+    frame = best_first(head_table(run))
+    assert frame.kind.tolist()[-2:] == ["uniform", "uniform"]
+    assert frame.deciding.isna().sum() == 2
 
 
 def test_the_text_table_counts_every_kind_and_names_the_null(run):
-    screen = Console(width=140, file=io.StringIO())
-    screen.print(printed(run, head_table(run)))
-    text = screen.file.getvalue()
+    text = shown(printed(run, head_table(run)), 140)
     assert "…" not in text
-    assert "The highest of any head of the random twin: induction 0." in text
-    for kind in KINDS:
+    words = " ".join(text.split())
+    assert "Highest score of any head of the random-weight control, in %: induction " in words
+    assert "± one standard error (SE) over 8 windows; attention sink, local: text, ± one SE over " in words
+    assert "dominant QK term: query → key, the largest share of the logits' variance." in words
+    for kind in KINDS.values():
         assert f" {kind}" in text
+    assert "0 heads have no kind." in text

@@ -12,7 +12,7 @@ from rich.console import Console
 
 import armillary as arm
 from armillary.printing.layers import caption, printed, table
-from armillary.printing.numbers import with_error
+from armillary.printing.numbers import draws_of, with_error
 from armillary.results.store import Run
 
 
@@ -78,10 +78,13 @@ def test_a_change_of_the_results_is_a_change_of_the_table(run):
     assert table(other).norm.tolist() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("width", [80, 140])
-def test_the_table_is_drawn_at_any_width(run, width):
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_the_table_is_drawn_at_any_width_and_nothing_is_cut(run, width):
     text = shown(run, width)
-    assert max(map(len, text.splitlines())) <= width
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= width
+    assert "…" not in text
+    for row in table(run).itertuples():
+        assert f"{row.norm:.1f} ±{row.norm_se:.1f}" in text
     assert "ready windows: 40 windows of 16 tokens" in " ".join(text.split())
 
 
@@ -101,7 +104,7 @@ def test_a_value_that_is_not_determined_is_a_dash(run):
         "relative_norm_corrected_se",
     )
     text = shown(changed(run, "position", **dict.fromkeys(names, empty)), 200)
-    rows = [line for line in text.splitlines() if line.startswith("│")]
+    rows = [line for line in text.splitlines() if line.strip()[:1].isdigit()]
     assert len(rows) == 3
     assert all(line.count("–") == 2 for line in rows)
     assert "nan" not in text.lower()
@@ -134,7 +137,7 @@ def test_the_caption_shows_a_token_as_the_file_holds_it(run):
 def test_kept_outliers_are_said_to_be_kept(run):
     one = with_outliers(run, ["the"])
     one.results.attrs["outliers"] = "keep"
-    assert "1 tokens of massive norm were kept: 'the' ×1." in caption(one)
+    assert "1 token of massive norm was kept: 'the' ×1." in caption(one)
 
 
 def test_massive_tokens_of_a_real_pass_are_named():
@@ -151,4 +154,32 @@ def test_massive_tokens_of_a_real_pass_are_named():
     tokens[5, 4] = 20
     surveyed = arm.survey(arm.load(model, tokenizer=tokenizer), tokens, progress=False)
     assert surveyed.results["outliers"].text.values.tolist() == ["\\u202e"]
-    assert "1 tokens of massive norm were left out" in caption(surveyed)
+    assert "1 token of massive norm was left out" in caption(surveyed)
+
+
+def test_the_headings_are_the_words_of_the_field(run):
+    heads = shown(run, 200).splitlines()[1:3]
+    words = " ".join(heads[1].split())
+    assert words.startswith("layer position % plug-in null context % null residual % ")
+    assert words.count("plug-in") == 3
+    assert words.count("null") == 4
+    assert heads[0].split() == ["stable", "relative"]
+
+
+def test_the_caption_says_what_errors_dashes_and_nulls_are(run):
+    lines = caption(run).splitlines()
+    assert lines[0].startswith(f"± is one standard error (SE) over {draws_of(run.provenance['groups'])}. ")
+    assert lines[0].endswith("–: not estimable, position is within 3 SE of 0.")
+    assert lines[1] == (
+        "plug-in: the documents' own formula, with its small-sample bias. "
+        "null: circularly shifted windows (context: permutation null)."
+    )
+    assert draws_of("16 groups, whole documents") == "16 groups of whole documents"
+
+
+def test_a_run_without_layers_is_refused_with_the_command_that_adds_them(run):
+    alone = Run(xr.DataTree.from_dict({"/norms": run.results["norms"].to_dataset()}))
+    with pytest.raises(
+        arm.RequestError, match=r"^expected a run with /variance, got /norms: `armillary survey` adds it$"
+    ):
+        table(alone)

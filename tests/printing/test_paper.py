@@ -12,9 +12,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import armillary as arm
+import made_up
 from armillary.cli import app, main
 from armillary.printing.paper import TABLES, offered, paper_table, printed
 from armillary.results import store
+from armillary.results.reading import row_of
 from armillary.results.store import Run, tree_of
 
 GPT2 = [15, 13, 14, 12, 13, 11, 10, 10, 10, 10, 9, 9, 12]
@@ -114,10 +116,38 @@ def test_a_table_that_a_run_cannot_fill_is_not_offered():
     assert offered(run) == ["ranks"]
     with pytest.raises(arm.RequestError) as refused:
         paper_table([run], "similarity")
-    assert str(refused.value).startswith("the run has no table 'similarity' (it lacks /context/similarity_between, ")
-    assert str(refused.value).endswith("): there are decomposition, ranks")
-    with pytest.raises(arm.RequestError, match=r"^the run has no table 'nonsense': there are decomposition, ranks$"):
+    assert str(refused.value).startswith(
+        "expected a run with results for the table similarity, got the run, which lacks /context/similarity_between, "
+    )
+    assert str(refused.value).endswith(": choose ranks")
+    with pytest.raises(arm.RequestError, match=r"^expected a table of the run, got 'nonsense': choose ranks$"):
         paper_table([run], "nonsense")
+    with pytest.raises(arm.RequestError, match=r"^expected a table of the run, got 'rank': did you mean ranks\?$"):
+        paper_table([run], "rank")
+
+
+def test_a_run_without_tables_says_so_and_a_whole_one_offers_decomposition():
+    bare = Run(tree_of({"taxonomy": xr.Dataset()}, {}))
+    with pytest.raises(arm.RequestError, match=r": choose another run, this one has no table$"):
+        paper_table([bare], "ranks")
+    with pytest.raises(arm.RequestError, match=r", got 'nonsense': choose decomposition, "):
+        paper_table([Run(made_up.run_of())], "nonsense")
+
+
+def test_a_result_is_called_by_its_label():
+    headings = {
+        line.path + "".join(map(str, line.at.values())): line.heading for part in TABLES.values() for line in part
+    }
+    assert headings["position/rank_screenot"] == "ScreeNOT rank"
+    assert headings["position/rank_stable"] == "stable rank, plug-in"
+    assert headings["position/rank_stable_corrected"] == "stable rank, bias-corrected"
+    assert headings["position/rank_stable_null"] == "stable rank, null"
+    assert headings["position/share_null"] == "position share, null"
+    assert headings["position/low_frequency_share_null10"] == "low-frequency share, null, K = 10"
+    assert headings["context/similarity_null"] == "similarity, null"
+    assert headings["context/incoherence_max_null_rotation"] == "largest |cosine| of position and context, null"
+    for line in (line for part in TABLES.values() for line in part):
+        assert row_of(line.path).text, f"{line.path} is in the schema"
 
 
 def test_a_random_twin_is_called_one():
@@ -179,7 +209,7 @@ def test_show_refuses_what_there_is_not_in_one_line(armillary):
     runs = {"one": run_of(rank_screenot=GPT2), "two": run_of("bert", rank_screenot=BERT)}
     code, out, err = armillary(runs)
     assert (code, out) == (2, "")
-    assert err == "armillary: the table decomposition shows one run, 2 were given: choose another --table\n"
+    assert err == "armillary: expected one run for the table decomposition, got 2: choose another --table\n"
     code, out, err = armillary(runs, "--table", "similarity")
     assert (code, out) == (2, "")
-    assert "has no table 'similarity'" in err
+    assert err.startswith("armillary: expected a run with results for the table similarity, got the run, which lacks /")

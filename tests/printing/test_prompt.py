@@ -85,10 +85,10 @@ def test_no_markup_in_a_token_is_obeyed_and_nothing_controls_the_terminal(prompt
 
 def test_json_and_csv_hold_the_same_rows(prompt):
     table = prompts.layers(prompt)
-    told = json.loads(prompts.as_json(prompt, table, "x\x07"))
-    assert told["tokens"] == TEXTS
-    assert told["continuation"] == "x\\x07"
-    assert [row["entropy"] for row in told["rows"]] == pytest.approx(table.entropy.tolist())
+    read = json.loads(prompts.as_json(prompt, table, "x\x07"))
+    assert read["tokens"] == TEXTS
+    assert read["continuation"] == "x\\x07"
+    assert [row["entropy"] for row in read["rows"]] == pytest.approx(table.entropy.tolist())
     rows = pd.read_csv(io.StringIO(prompts.as_csv(table)), index_col="block")
     assert rows.entropy.tolist() == pytest.approx(table.entropy.tolist())
     assert "→" in rows.strongest[0]
@@ -97,11 +97,17 @@ def test_json_and_csv_hold_the_same_rows(prompt):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda one: prompts.tokens(one, 2), "expected a layer from 0 to 1, came 2"),
-        (lambda one: prompts.tokens(one, -1), "expected a layer from 0 to 1, came -1"),
-        (lambda one: prompts.layers(one, head=3), "expected a head from 0 to 2, came 3"),
-        (lambda one: prompts.layers(one, mean="loud"), "expected mean plain or output, came 'loud'"),
-        (lambda one: prompts.layers(made_up(words=False), words=True), "expected a tokenizer to know words by"),
+        (lambda one: prompts.tokens(one, 2), "^expected a layer from 0 to 1, got 2$"),
+        (lambda one: prompts.tokens(one, -1), "^expected a layer from 0 to 1, got -1$"),
+        (lambda one: prompts.layers(one, head=3), "^expected a head from 0 to 2, got 3$"),
+        (
+            lambda one: prompts.layers(one, mean="loud"),
+            "^expected plain or output for mean, got 'loud': choose plain, output$",
+        ),
+        (
+            lambda one: prompts.layers(made_up(words=False), words=True),
+            "^expected a tokenizer, which knows words, got token ids alone: leave words out$",
+        ),
     ],
 )
 def test_what_is_not_there_is_refused_in_one_line(prompt, ask, message):
@@ -115,21 +121,3 @@ def test_a_single_token_has_no_sink_and_no_angles(prompt):
     assert row.entropy == 0
     assert np.isnan([row.mass_first, row.angle_correlation]).all()
     assert "–" in text_of(prompts.printed(one, prompts.layers(one), None))
-
-
-def test_the_answers_of_the_task_are_shown_with_their_null():
-    names = ("diagonal", "within", "across", "outside")
-    shares = {
-        f"mass_{name}{end}": (("shots", "block"), np.full((1, 2), value))
-        for name in names
-        for end, value in (("", 0.25), ("_se", 0.01), ("_null", 0.5))
-    }
-    lines = {"continuation": (("shots", "word"), np.array([["[b]a clue"]]))}
-    found = xr.Dataset(lines | shares, coords={"shots": [3], "word": ["river"]}, attrs={"model": "tiny"})
-    out = text_of(prompts.answers(found))
-    assert "[b]a clue" in out
-    assert "25.0 ±1.0 (50.0)" in out
-    told = json.loads(prompts.answers_json(found))
-    assert told["clues"] == {"3": {"river": "[b]a clue"}}
-    assert len(told["rows"]) == 2
-    assert list(prompts.answers_frame(found).columns[:2]) == ["shots", "block"]

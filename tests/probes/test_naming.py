@@ -1,4 +1,4 @@
-"""Names of heads: a circuit built by hand is found, random models have none, and what cannot be named is refused."""
+"""Names of heads: a circuit built by hand is found, and what cannot be named is refused."""
 
 import numpy as np
 import pytest
@@ -6,16 +6,11 @@ import torch
 import transformers
 
 import armillary as arm
-from armillary.attention.reading import reading_heads
 from armillary.errors import RequestError, SourceError
 from armillary.printing.heads import head_table
 from armillary.probes import naming
-from armillary.probes.repeats import repeat_scores, repeated_windows
-from armillary.results import measuring as results
 from armillary.results import store
 from armillary.results.schema import GROUPS
-from armillary.surveys.head_tables import head_dataset
-from armillary.surveys.sums.heads import Heads
 
 TOKENS, LENGTH, WIDE = 24, 48, 48
 
@@ -47,21 +42,6 @@ def circuit():
     return arm.load(model)
 
 
-def random_model(seed, **changes):
-    options = {
-        "vocab_size": 211, "hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 8,
-        "num_key_value_heads": 4, "intermediate_size": 64, "max_position_embeddings": 80,
-    }  # fmt: skip
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return arm.load(transformers.LlamaForCausalLM(transformers.LlamaConfig(**{**options, **changes})), check=False)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    torch.set_num_threads(1)
-
-
 @pytest.fixture(scope="module")
 def run_of():
     """A run of a few random windows with heads measured."""
@@ -85,86 +65,35 @@ def test_a_hand_built_induction_circuit_is_found_and_nothing_else_is_called_indu
     assert float(names.induction_null) < 0.1
     share = run.results["constituents"].share
     assert float(share[0, 0].sel(part_query="position", part_key="position")) > 0.9
-    assert float(share[1, 0].sel(part_query="rest", part_key="rest")) > 0.8
+    assert float(share[1, 0].sel(part_query="residual", part_key="residual")) > 0.8
     panels, peaks = run.results["six_panels"], run.results["qk_smoothness"].argmax_share
     assert (int(panels.block), int(panels["head"])) == (0, 0)
     before = np.diagonal(panels.position_position.values[1:], 0)
     assert np.allclose(before[1:], np.nanmax(panels.position_position.values[2:], 1))
     assert float(peaks[0, 0]) < 0.1, "it looks at the token before, never at itself"
     table = head_table(run)
-    assert table.driver.tolist() == ["position·position", "", "rest·rest", ""]
+    assert table.dominant_qk_term.tolist() == ["position → position", "", "residual → residual", ""]
     assert "constituents" not in arm.heads(run_of(view), view, progress=False).results
 
 
-def heads_alone(view, tokens):
-    """A run that holds nothing but heads."""
-    with torch.inference_mode(), reading_heads(view, skipped=1, drop=True) as read:
-        read.ranked = (0, 4)
-        view.backbone(input_ids=torch.from_numpy(tokens), use_cache=False)
-        found = Heads.of(read.take(view.n_blocks), tuple(row // 2 for row in range(len(tokens))))
-    groups = {"head_groups": head_dataset(found, tokens.shape[1])}
-    return store.Run(store.tree_of(groups | results.measured(groups), {}))
-
-
-def test_of_twenty_random_models_hardly_a_head_gets_a_name_but_uniform():
-    view = random_model(0)
-    tokens = np.random.default_rng(0).integers(211, size=(8, 24))
-    repeated = repeated_windows(view, copy=32, windows=4)
-    kinds = []
-    for seed in range(20):
-        twin = arm.load(view.model, random_weights=seed, check=False)
-        found = naming.repeat_dataset(twin, repeated, tokens[:4], 0, 1000 + seed, lambda windows: None)
-        kinds.append(naming.with_names(heads_alone(twin, tokens), {"repeats": found}).results["taxonomy"].kind.values)
-    other = [kind for kind in np.concatenate(kinds).ravel().tolist() if kind != "uniform"]
-    assert len(other) <= 0.01 * 20 * 24, other
-
-
-def test_scores_of_a_model_that_attends_alike_everywhere_are_one_over_the_keys():
-    view = random_model(1)
-    for block in view.blocks:
-        block.self_attn.q_proj.weight.data.zero_()
-    tokens = repeated_windows(view, (7,), windows=3, copy=10)
-    found = repeat_scores(view, tokens, 1, batch=2)
-    assert found.shape == (3, 3, 8, 3)
-    assert np.allclose(found, np.mean(1 / np.arange(12, 22)), atol=1e-6)
-
-
-def test_repeated_windows_come_twice_after_the_prefix_and_repeat_nothing_within():
-    view = random_model(2)
-    tokens = repeated_windows(view, (5,), seed=3)
-    assert tokens.shape == (8, 79)
-    assert (tokens[:, 0] == 5).all()
-    assert np.array_equal(tokens[:, 1:40], tokens[:, 40:])
-    assert all(len(set(row)) == 39 for row in tokens[:, 1:40].tolist())
-    assert 5 not in tokens[:, 1:]
-    assert np.array_equal(tokens, repeated_windows(view, (5,), seed=3))
-    assert not np.array_equal(tokens, repeated_windows(view, (5,), seed=4))
-
-
-def test_a_model_of_too_short_windows_is_refused():
-    view = random_model(3, max_position_embeddings=7)
-    with pytest.raises(RequestError, match=r"expected a model that takes 4 tokens twice over.*at most 7 tokens"):
-        repeated_windows(view)
-
-
-def test_names_are_kept_in_the_folder_and_not_read_again(run_of, tmp_path, monkeypatch, capsys):
+def test_names_are_kept_in_the_folder_and_not_read_again(run_of, random_model, tmp_path, monkeypatch, capsys):
     view = random_model(4)
     run = run_of(view, out=tmp_path)
     named = arm.heads(run, view)
     assert "the repeated-token test reads 8 windows of 80 tokens with the model" in capsys.readouterr().err
     assert (tmp_path / "names.nc").exists()
-    monkeypatch.setattr(naming, "repeat_dataset", None)
+    monkeypatch.setattr(naming, "repeats", None)
     again = arm.heads(arm.open(tmp_path))
     assert np.array_equal(again.results["taxonomy"].kind, named.results["taxonomy"].kind)
     assert again.provenance == run.provenance
-    measured = results.measure(tmp_path).results
+    measured = arm.measure(tmp_path).results
     for group in ("heads", "taxonomy"):
         for name, values in named.results[group].data_vars.items():
             same = np.array_equal(measured[group][name], values, equal_nan=values.dtype.kind == "f")
             assert same, name
 
 
-def test_what_position_does_is_announced_kept_and_has_the_axes_of_the_schema(run_of, tmp_path, capsys):
+def test_what_position_does_is_announced_kept_and_has_the_axes_of_the_schema(run_of, random_model, tmp_path, capsys):
     view = random_model(7)
     named = arm.heads(run_of(view, sites="all", out=tmp_path), view).results
     said = " ".join(capsys.readouterr().err.split())
@@ -178,16 +107,16 @@ def test_what_position_does_is_announced_kept_and_has_the_axes_of_the_schema(run
             assert kept[group][name].attrs["units"] == row.unit
     assert int(kept["dissection"].attrs["rank"]) == 20
     assert kept["six_panels"].sizes == {"query": 24, "key": 24}
-    again = results.measure(tmp_path).results
+    again = arm.measure(tmp_path).results
     assert np.array_equal(again["six_panels"].logits, named["six_panels"].logits, equal_nan=True)
 
 
-def test_a_run_named_by_an_earlier_version_gets_what_it_lacks(run_of, tmp_path, monkeypatch):
+def test_a_run_named_by_an_earlier_version_gets_what_it_lacks(run_of, random_model, tmp_path, monkeypatch):
     view = random_model(8)
     whole = arm.heads(run_of(view, sites="all", out=tmp_path), view, progress=False)
     old = {name: whole.results[name].to_dataset().load() for name in ("repeats", "constituents", "taxonomy")}
     store.write(tmp_path, "names.nc", old, whole.provenance)
-    monkeypatch.setattr(naming, "repeat_dataset", None)
+    monkeypatch.setattr(naming, "repeats", None)
     monkeypatch.setattr(naming, "shares", None)
     assert "dissection" not in arm.heads(arm.open(tmp_path)).results, "a model in memory cannot be had again"
     added = arm.heads(arm.open(tmp_path), view, progress=False).results
@@ -196,19 +125,13 @@ def test_a_run_named_by_an_earlier_version_gets_what_it_lacks(run_of, tmp_path, 
             assert np.array_equal(added[group][name], values, equal_nan=values.dtype.kind == "f"), name
 
 
-def test_a_bos_that_all_windows_share_begins_the_repeated_ones_too():
-    shared = np.array([[3, 1, 2], [3, 4, 5]])
-    assert naming.shared_prefix(shared) == (3,)
-    assert naming.shared_prefix(shared[:, 1:]) == ()
-
-
-def test_runs_that_cannot_be_named_are_refused(run_of, tmp_path):
+def test_runs_that_cannot_be_named_are_refused(run_of, random_model):
     view = random_model(5)
     text = np.random.default_rng(0).integers(211, size=(8, 12))
-    with pytest.raises(RequestError, match=r"this run was surveyed without heads: survey again with --heads"):
+    with pytest.raises(RequestError, match=r"expected a run with /heads, got /.*: `armillary survey --heads` adds it"):
         arm.heads(arm.survey(view, text, progress=False), view)
     run = run_of(view)
-    with pytest.raises(RequestError, match=r"made of a model in memory: give it, heads\(run, view\)"):
+    with pytest.raises(RequestError, match="got one made in memory: give it as view"):
         arm.heads(run)
-    with pytest.raises(SourceError, match=r"expected the model that this run was made of \(sha256 \w{12}…\), came"):
+    with pytest.raises(SourceError, match=r"expected the model of this run \(LlamaForCausalLM, sha256 \w{12}…\), got"):
         arm.heads(run, random_model(6))

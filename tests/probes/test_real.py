@@ -7,7 +7,8 @@ import torch
 import armillary as arm
 from armillary.attention.patterns import rows
 from armillary.models.attention import attention_calls
-from armillary.probes.repeats import SCORES, repeat_scores, repeated_windows
+from armillary.probes.repeats import repeat_scores, repeated_windows
+from armillary.results.schema.naming import REPEATED
 
 pytestmark = pytest.mark.real
 
@@ -52,11 +53,11 @@ def test_maps_are_those_of_the_eager_model(name, request):
         assert float(difference[real.bool()].max()) < 1e-5
 
 
-def test_smollm2_has_heads_that_look_back_where_its_random_twin_has_none(smollm2):
+def test_smollm2_has_heads_that_look_back_where_its_control_has_none(smollm2):
     tokens = repeated_windows(smollm2, windows=2, copy=32)
-    found = dict(zip(SCORES, repeat_scores(smollm2, tokens, 0).mean(-1), strict=True))
-    twin = arm.load(smollm2.model, random_weights=1, check=False)
-    null = dict(zip(SCORES, repeat_scores(twin, tokens[:1], 0).mean(-1), strict=True))
+    found = dict(zip(REPEATED, repeat_scores(smollm2, tokens, 0).mean(-1), strict=True))
+    control = arm.load(smollm2.model, random_weights=1, check=False)
+    null = dict(zip(REPEATED, repeat_scores(control, tokens[:1], 0).mean(-1), strict=True))
     expected = {
         "induction": [(17, 3), (17, 4), (18, 6)],
         "duplicate": [(8, 0), (14, 3)],

@@ -33,5 +33,5 @@ def test_examples_follow_from_the_seed_and_the_word():
 
 @pytest.mark.parametrize("shots", [0, 30])
 def test_more_shots_than_words_are_refused(shots):
-    with pytest.raises(RequestError, match=f"expected from 1 to 29 shots, came {shots}"):
+    with pytest.raises(RequestError, match=f"expected a number of shots from 1 to 29, got {shots}"):
         fewshot("river", shots)

@@ -135,7 +135,7 @@ def test_a_value_that_is_not_determined_differs_from_nothing():
     found = compare(run_of(1), run_of(2, results=missing))
     assert not found["position"].share_corrected_differs.any()
     line = next(line for line in shown(found).splitlines() if "/position/share_corrected" in line)
-    assert "0 of 3 layers, 3 not determined" in line
+    assert "0 of 3 layers, 3 not estimable" in line
     assert "nan" not in shown(found)
 
 

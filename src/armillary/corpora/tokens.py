@@ -30,7 +30,7 @@ def prefix(tokenizer: Any, bos: Bos) -> Prefix:
     """What stands before every window: by default what the tokenizer itself sets before a text (BOS, CLS)."""
     if bos == "never" or tokenizer is None:
         if bos == "always":
-            raise RequestError("expected a tokenizer for bos='always', came None; say bos='never'")
+            raise RequestError("expected a tokenizer for bos='always', got None: give one, or bos='never'")
         return Prefix()
     ids = _own_prefix(tokenizer) if bos == "auto" else _first_token(tokenizer)
     return Prefix(ids, tuple(str(text) for text in tokenizer.convert_ids_to_tokens(list(ids))))
@@ -43,8 +43,8 @@ def _own_prefix(tokenizer: Any) -> tuple[int, ...]:
         if whole[start : start + len(plain)] == plain:
             return tuple(whole[:start])
     raise SourceError(
-        f"expected the tokenizer to set its special tokens around a text, came {whole} for {plain}; "
-        "say bos='always' or bos='never'"
+        f"expected the tokenizer to set its special tokens around a text, got {whole} for {plain}: "
+        "choose bos='always' or bos='never'"
     )
 
 
@@ -52,7 +52,7 @@ def _first_token(tokenizer: Any) -> tuple[int, ...]:
     for name in ("bos_token_id", "cls_token_id"):
         if (found := getattr(tokenizer, name, None)) is not None:
             return (int(found),)
-    raise RequestError("expected a BOS or CLS token for bos='always', came a tokenizer without; say bos='never'")
+    raise RequestError("expected a BOS or CLS token for bos='always', got a tokenizer without one: choose bos='never'")
 
 
 def encoded(tokenizer: Any, texts: list[str], *, special: bool = False) -> list[list[int]]:
@@ -72,14 +72,16 @@ def encoded(tokenizer: Any, texts: list[str], *, special: bool = False) -> list[
 def ordinary_ids(tokenizer: Any, vocab_size: int | None) -> Int[np.ndarray, "token"]:
     """All ids of the vocabulary but the special ones; without a tokenizer none is known to be special."""
     if tokenizer is None and vocab_size is None:
-        raise RequestError("expected a tokenizer or vocab_size for random-tokens, came neither; give one of them")
+        raise RequestError("expected a tokenizer or vocab_size for random-tokens, got neither: give one of them")
     known = [size for size in (vocab_size, None if tokenizer is None else len(tokenizer)) if size is not None]
     ids = np.arange(min(known), dtype=np.int64)
     added = getattr(tokenizer, "added_tokens_decoder", {})
     special = {*getattr(tokenizer, "all_special_ids", ()), *(index for index, token in added.items() if token.special)}
     ids = ids[~np.isin(ids, np.array(sorted(special), dtype=np.int64))]
     if not len(ids):
-        raise RequestError(f"expected ordinary tokens in the vocabulary, came {min(known)} ids, all of them special")
+        raise RequestError(
+            f"expected ordinary tokens in the vocabulary, got {min(known)} special ids: check the tokenizer"
+        )
     return ids
 
 

@@ -25,8 +25,8 @@ from armillary.errors import ArmillaryError, RequestError, did_you_mean, refuse_
 from armillary.explorer import browsing
 from armillary.explorer.browsing import Unknown
 from armillary.explorer.worker import Cancelled, Load, Tell, Worker, one_line
-from armillary.figures.kit.style import THEMES, template
-from armillary.reporting.colours import css_variables, table
+from armillary.figures.kit.colours import THEMES, css_variables, table
+from armillary.figures.kit.style import template
 from armillary.reporting.glossary import TERMS
 from armillary.reporting.plots import FigureFailed
 from armillary.results.store import Run

@@ -23,8 +23,11 @@ from armillary.models.hooks import hooked
 from armillary.models.interventions import scaled
 from armillary.models.view import View
 from armillary.probes import constituents as dissecting
-from armillary.probes.naming import refuse_another, reloaded
-from armillary.prompts import prompt as reading
+from armillary.probes.inputs import known_parts
+from armillary.probes.reloading import refuse_another, reloaded
+from armillary.prompts.continuation import continuation
+from armillary.prompts.ids import Ids, prompt_ids
+from armillary.prompts.prompt import prompt
 from armillary.results.reading import has, require
 from armillary.results.schema.naming import PARTS
 from armillary.results.store import Run
@@ -95,7 +98,7 @@ class Model:
             found = dissecting.constituents(self.view, self.run, ids, block, head).isel(head=0)
         before = self._read(asked, 1.0, job)
         seen = before.allowed.values[block].copy()
-        first = bool(dissecting.known_parts(self.view, self.run, block, len(ids)).apart)
+        first = bool(known_parts(self.view, self.run, block, len(ids)).apart)
         if first:
             seen[0] = seen[:, 0] = False
         maps = _six(found)
@@ -121,7 +124,7 @@ class Model:
         for name, factor in (("before", 1.0), ("after", alpha)):
             if name == "before" or alpha != 1:
                 with _interruptible(self.view, job), self._scaled(factor, asked):
-                    texts[name] = escaped(reading.continuation(self.view, ids, CONTINUATION))
+                    texts[name] = escaped(continuation(self.view, ids, CONTINUATION))
         return texts
 
     def head_parts(self, asked: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -158,7 +161,7 @@ class Model:
         refuse_head(asked["block"], asked["head"], self.view.n_blocks, self.view.n_heads)
         return asked["block"], asked["head"], float(asked["alpha"])
 
-    def _ids(self, asked: dict[str, Any]) -> reading.Ids:
+    def _ids(self, asked: dict[str, Any]) -> Ids:
         """The prompt's tokens, if there are no more of them than the page and the run can show."""
         limit, tokenizer = longest_prompt(self.run.results), self.view.tokenizer
         count = len(encoded(tokenizer, [asked["prompt"]], special=True)[0]) if tokenizer is not None else 0
@@ -167,7 +170,7 @@ class Model:
                 f"expected at most {limit} tokens ({self._limits()}), got {count}: "
                 "shorten the prompt or survey with a larger --length"
             )
-        return reading.prompt_ids(self.view, asked["prompt"])
+        return prompt_ids(self.view, asked["prompt"])
 
     def _limits(self) -> str:
         known = known_length(self.run.results)
@@ -181,7 +184,7 @@ class Model:
 
         def read() -> xr.Dataset:
             with self._scaled(alpha, asked) as record:
-                maps = reading.prompt(self.view, ids)
+                maps = prompt(self.view, ids)
             kept = maps.drop_vars(["logits", "states"]).assign_attrs(note=record.note if record else "")
             if not has(self.run.results, "residual/position_basis"):
                 return kept.assign(counted=np.arange(len(ids)))
@@ -190,11 +193,9 @@ class Model:
 
         return self._kept_or(("prompt", ids.tobytes(), *where), job, read)
 
-    def _window(self, ids: reading.Ids, job: Job) -> xr.Dataset:
+    def _window(self, ids: Ids, job: Job) -> xr.Dataset:
         """The maps of one of the run's own windows."""
-        return self._kept_or(
-            ("window", ids.tobytes()), job, lambda: reading.prompt(self.view, ids)[["text", "pattern"]]
-        )
+        return self._kept_or(("window", ids.tobytes()), job, lambda: prompt(self.view, ids)[["text", "pattern"]])
 
     def _kept_or(self, key: Key, job: Job, read: Any) -> xr.Dataset:
         if key not in self._kept:

@@ -162,7 +162,7 @@ def check_head(run: Run, block: int, number: int) -> None:
 
 
 def refuse_head(block: int, head: int, blocks: int, heads: int) -> None:
-    """Refuse a head beyond the last block or the last head."""
+    """Refuse a block or head that the model does not have."""
     if not 0 <= block < blocks or not 0 <= head < heads:
         raise Unknown(
             f"expected a block from 0 to {blocks - 1} and a head from 0 to {heads - 1}, got L{block}H{head}: "

@@ -8,12 +8,22 @@ import xarray as xr
 from jaxtyping import Float
 
 from armillary.figures.heads.text import span_names
-from armillary.figures.kit.fields import BAR, ROOTED, field, heatmap, ruler
+from armillary.figures.kit.colours import (
+    ALONG_POSITION,
+    CONTEXT,
+    ESTIMATE,
+    NULL,
+    POSITION,
+    RESIDUAL,
+    ROOTED,
+    RUN_1,
+    RUN_2,
+)
+from armillary.figures.kit.fields import BAR, field, heatmap, ruler
 from armillary.figures.kit.style import axes, literal, panels
-from armillary.figures.position.planes import BLUES, POSITIONS, draw_plane, first_positions, plane
+from armillary.figures.position.planes import POSITIONS, draw_plane, first_positions, plane
 from armillary.measures.position import singular_values
 from armillary.measures.similarity import unit_vectors
-from armillary.reporting.colours import CONTEXT, ESTIMATE, NULL, POSITION, RESIDUAL, RUN_1, RUN_2
 from armillary.results.reading import has, numbers, thinned
 
 LABELS = 24
@@ -31,9 +41,11 @@ def position_plane(results: xr.DataTree, layer: int) -> go.Figure:
     figure = panels(height=400)
     draw_plane(figure, plane(results, layer), first_positions(results), 0)
     key = go.Scatter(x=[None], y=[None], mode="lines+markers", name="position vectors")
-    figure.add_trace(key.update(marker={"color": BLUES[1][1]}, line={"color": BLUES[1][1], "width": 1}))
+    figure.add_trace(
+        key.update(marker={"color": ALONG_POSITION[1][1]}, line={"color": ALONG_POSITION[1][1], "width": 1})
+    )
     axes(figure, "first mode", "second mode")
-    shades = {"colorscale": BLUES, "colorbar": ruler("position")}
+    shades = {"colorscale": ALONG_POSITION, "colorbar": ruler("position")}
     legend = {"itemsizing": "constant"}
     return figure.update_layout(coloraxis=shades, height=400 + BAR, margin={"t": BAR}, legend=legend)
 

@@ -1,74 +1,155 @@
-"""Figures of the context vectors: whether documents cluster, and whether context and position are orthogonal."""
+"""Figures of the context basis: whether documents cluster, and whether context and position are orthogonal."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
+from jaxtyping import Int
 
+from armillary.figures.kit.colours import CONTEXT, ESTIMATE, PUBLISHED, series
 from armillary.figures.kit.curves import draw_estimate, draw_line, draw_null, labelled_curve, layer_axis
+from armillary.figures.kit.fields import MATRICES, heatmap, slider, squared
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import PALETTE, axes, panels
-from armillary.figures.kit.words import at, contrast, counted, largest, number, span
-from armillary.results.reading import Estimate, estimate, has, numbers
+from armillary.figures.kit.style import axes, literal, panels
+from armillary.figures.kit.units import drawn, drawn_estimate
+from armillary.figures.kit.words import (
+    NO_ERROR,
+    NO_NULL,
+    NOT_ESTIMABLE,
+    at,
+    contrast,
+    counted,
+    error_words,
+    largest,
+    number,
+    span,
+)
+from armillary.measures.similarity import unit_vectors
+from armillary.results.reading import Estimate, array, chosen, estimate, has, numbers, thinned
 
 INCOHERENCE = {"mean": "mean |cosine|", "max": "largest |cosine|"}
 NULLS = {"rotation": "null: random rotation", "covariance": "null: same covariance"}
+SHOWN = 128
+"""The most windows that the matrix of cosines shows; every n-th where there are more."""
+
+
+def sorted_contexts(results: xr.DataTree, at_most: int) -> tuple[Int[np.ndarray, " chosen"], list[str]]:
+    """Windows by document, thinned, and the name of each window's document as plotly may show it."""
+    count = array(results, "residual/context_basis").sizes["context"]
+    if not has(results, "corpus/document_index"):
+        return thinned(count, at_most), [""] * len(thinned(count, at_most))
+    document = array(results, "corpus/document_index").values
+    order = np.argsort(document, kind="stable")[thinned(count, at_most)]
+    names = [f"document {index}" for index in document[order]]
+    if has(results, "corpus/document_name"):
+        known = array(results, "corpus/document_name").values.astype(str)
+        names = [literal(known[index], 14) if index < len(known) else f"document {index}" for index in document[order]]
+    return order, names
+
+
+def cosines(results: xr.DataTree) -> go.Figure:
+    """Cosines of the windows' context vectors, sorted by document, a layer at a time."""
+    order, documents = sorted_contexts(results, SHOWN)
+    names = [f"window {window} {name}" for window, name in zip(order, documents, strict=True)]
+    layers = chosen(array(results, "residual/context_basis").sizes["layer"], MATRICES)
+    steps = []
+    for layer in layers:
+        unit = unit_vectors(numbers(results, "residual/context_basis", layer=int(layer))[order])
+        steps.append([heatmap(unit @ unit.T, "cosine", (-1.0, 1.0), x=names, y=names)])
+    figure = squared(panels(height=420), "windows, by document", "")
+    starts = document_starts(documents)
+    ticks = {"tickmode": "array", "tickvals": starts, "ticktext": [documents[start] for start in starts]}
+    figure.update_yaxes(**ticks, tickfont={"size": 10}).update_xaxes(tickmode="array", tickvals=[], ticktext=[])
+    return slider(figure, steps, [str(layer) for layer in layers])
+
+
+def document_starts(documents: Sequence[str], apart: int = 4) -> list[int]:
+    """Where a document begins, without those whose names would run into each other."""
+    starts: list[int] = []
+    for place, name in enumerate(documents):
+        new = place == 0 or name != documents[place - 1]
+        if new and (not starts or place - starts[-1] >= max(apart, len(documents) // 24)):
+            starts.append(place)
+    return starts
+
+
+def cosines_finding(results: xr.DataTree) -> str:
+    """In how many layers windows of one document are more similar, where the run says so."""
+    count = array(results, "residual/context_basis").sizes["context"]
+    if not (has(results, "context/similarity_within") and has(results, "context/similarity_between")):
+        return f"Cosines of {count} windows; whether they cluster by document is {NOT_ESTIMABLE}"
+    compared = contrast(*(estimate(results, f"context/similarity_{name}") for name in ("within", "between")))
+    if not compared.known.any():
+        return f"Whether the {count} windows cluster by document is {NOT_ESTIMABLE}: {NO_ERROR}"
+    if not compared.above.any():
+        return f"The {count} windows do not cluster significantly by document in any layer"
+    return f"The {count} windows cluster by document, significantly in {counted(compared.above)}"
 
 
 def similarity(results: xr.DataTree) -> go.Figure:
-    """Likeness of windows of one document and of different ones, with what random directions give."""
-    paths = {"within a document": "context/similarity_within", "between documents": "context/similarity_between"}
+    """Similarity of windows of one document and of different ones, with its null."""
+    paths = {
+        "within a document": ("context/similarity_within", CONTEXT),
+        "between documents": ("context/similarity_between", series(1)[0]),
+    }
     figure = labelled_curve(results, paths, "mean |cosine|", rangemode="tozero")
     if has(results, "context/similarity_null"):
-        draw_null(figure, numbers(results, "context/similarity_null"))
+        draw_null(figure, numbers(results, "context/similarity_null"), NULLS["covariance"])
     return figure
 
 
 def similarity_finding(results: xr.DataTree) -> str:
-    """Whether windows of one document are more alike than those of different ones."""
+    """Whether windows of one document are more similar than those of different ones."""
     within, between = (estimate(results, f"context/similarity_{name}") for name in ("within", "between"))
     compared = contrast(within, between)
     if not compared.known.any():
-        return "Whether windows of one document are more alike is not determined: the run gives no error for it"
+        return f"Whether windows of one document are more similar is {NOT_ESTIMABLE}: {NO_ERROR}"
     best = largest(compared.difference, compared.above if compared.above.any() else None)
-    values = f"mean |cosine| {at(within, best)} within, {at(between, best)} between ({within.axis} {best})"
+    values = f"|cosine| {at(within, best)} within, {at(between, best)} between ({within.axis} {best})"
     if compared.above.any():
-        return f"Windows of one document are more alike, in {counted(compared.above, within.axis)}: {values}"
+        return (
+            f"Windows of one document are more similar: {values}; significant in {counted(compared.above, within.axis)}"
+        )
     if compared.possible < 0.02:
-        return f"Windows of one document are no more alike: less than {number(compared.possible)} apart in every layer"
-    return f"Whether windows of one document are more alike is not determined: {values}"
+        return (
+            f"Windows of one document are no more similar: less than {number(compared.possible)} apart in every layer"
+        )
+    return f"Windows of one document are not significantly more similar: {values}"
 
 
 def clusters(results: xr.DataTree) -> go.Figure:
-    """Silhouette and neighbour purity by document, each with its null."""
-    shown = {"silhouette": "silhouette", "purity": "neighbour purity"}
+    """Silhouette and nearest-neighbour purity by document, each with its null."""
+    shown = {"silhouette": "silhouette", "purity": "nearest-neighbour purity"}
     figure = panels(2, 1, tuple(shown.values()), height=540)
     for row, name in enumerate(shown, 1):
-        one = estimate(results, f"context/{name}")
-        draw_estimate(figure, one, "by document", PALETTE[0], row)
+        curve = drawn_estimate(results, f"context/{name}")
+        draw_estimate(figure, curve, "by document", CONTEXT, row)
         if has(results, f"context/{name}_null"):
-            draw_null(figure, numbers(results, f"context/{name}_null"), "null: shuffled documents", row)
-        layer_axis(figure, one.value.size)
+            draw_null(figure, drawn(results, f"context/{name}_null"), "permutation null: documents shuffled", row)
+        layer_axis(figure, curve.value.size)
     figure.update_yaxes(title_text="−1 to 1", row=1, col=1)
-    figure.update_yaxes(title_text="share of neighbours", rangemode="tozero", row=2, col=1)
+    figure.update_yaxes(title_text="neighbours, %", rangemode="tozero", row=2, col=1)
     return figure.update_xaxes(title_text="layer", row=2, col=1)
 
 
 def clusters_finding(results: xr.DataTree) -> str:
     """How often a window's nearest neighbour is of its own document, beside shuffled documents."""
-    one = estimate(results, "context/purity")
-    if not np.isfinite(one.value).any():
-        return "Whether windows cluster by document is not determined: documents have too few windows"
-    told = f"A window's nearest neighbour is of its own document in {span(one.value, '%')} of cases, over the layers"
+    purity = estimate(results, "context/purity")
+    if not np.isfinite(purity.value).any():
+        return f"Clustering by document is {NOT_ESTIMABLE}: documents have too few windows"
+    best = largest(purity.value)
+    finding = f"A window's nearest neighbour is of its own document in up to {at(purity, best, '%')} (layer {best})"
     if not has(results, "context/purity_null"):
-        return f"{told}; what chance gives is not determined"
+        return f"{finding}; {NO_NULL}"
     null = numbers(results, "context/purity_null")
-    return f"{told}; of shuffled documents in {span(null, '%')}" + error_note(one, null)
+    return f"{finding}, null {span(null, '%')}" + significance(purity, null)
 
 
-def error_note(one: Estimate, null: np.ndarray) -> str:
-    """What the error adds to a value beside its null; nothing where there is no error."""
-    compared = contrast(one, null)
-    return f", told apart in {counted(compared.above, one.axis)}" if compared.known.any() else ""
+def significance(value: Estimate, null: np.ndarray) -> str:
+    """In how many layers a value is significantly above its null; nothing where there is no error."""
+    compared = contrast(value, null)
+    return f"; significant in {counted(compared.above, value.axis)}" if compared.known.any() else ""
 
 
 def incoherence(results: xr.DataTree) -> go.Figure:
@@ -76,46 +157,46 @@ def incoherence(results: xr.DataTree) -> go.Figure:
     shown = [name for name in INCOHERENCE if has(results, f"context/incoherence_{name}")]
     figure = panels(len(shown), 1, tuple(INCOHERENCE[name] for name in shown), height=120 + 210 * len(shown))
     for row, name in enumerate(shown, 1):
-        one = estimate(results, f"context/incoherence_{name}")
-        draw_estimate(figure, one, "position with context", PALETTE[0], row)
+        curve = estimate(results, f"context/incoherence_{name}")
+        draw_estimate(figure, curve, "position with context", ESTIMATE, row)
         for null, text in NULLS.items():
             path = f"context/incoherence_{name}_null_{null}"
             if has(results, path):
                 draw_null(figure, numbers(results, path), text, row, dash="dash" if null == "rotation" else "dot")
-        layer_axis(figure, one.value.size)
+        layer_axis(figure, curve.value.size)
     axes(figure, "layer", "|cosine|", rangemode="tozero")
     return figure
 
 
 def incoherence_finding(results: xr.DataTree) -> str:
-    """Whether position and context are as orthogonal as chance makes them, by the mean."""
-    one = estimate(results, "context/incoherence_mean")
-    if not np.isfinite(one.value).any():
-        return "How nearly orthogonal position and context are is not determined"
-    best = largest(one.value)
-    told = f"The mean |cosine| of position and context is {span(one.value)}, highest in layer {best}: {at(one, best)}"
+    """Whether position and context are as orthogonal as the null, by the mean."""
+    cosine = estimate(results, "context/incoherence_mean")
+    if not np.isfinite(cosine.value).any():
+        return f"The orthogonality of position and context is {NOT_ESTIMABLE}"
+    best = largest(cosine.value)
+    finding = f"Position and context have a mean |cosine| of at most {at(cosine, best)} (layer {best})"
     path = "context/incoherence_mean_null_covariance"
     path = path if has(results, path) else "context/incoherence_mean_null_rotation"
     if not has(results, path):
-        return f"{told}; what chance gives is not determined"
+        return f"{finding}; {NO_NULL}"
     null = numbers(results, path)
-    compared = contrast(one, null)
-    kind = "of the same covariance" if path.endswith("covariance") else "turned at random"
-    told = f"{told}; vectors {kind} give {span(null)}"
+    compared = contrast(cosine, null)
+    kind = "same-covariance" if path.endswith("covariance") else "random-rotation"
+    finding = f"{finding}; {kind} null {span(null)}"
     if not compared.known.any():
-        return told
+        return finding
     above, below = counted(compared.above), counted(compared.below)
-    return f"{told}: above that in {above}, below it in {below}"
+    return f"{finding}: significantly above in {above}, below in {below}"
 
 
 def kernel(results: xr.DataTree) -> go.Figure:
-    """How far the kernel departs from factorising, below its bound."""
-    one = estimate(results, "context/kernel_departure")
+    """How far the kernel departs from factorisation, below its bound."""
+    departure = estimate(results, "context/kernel_departure")
     figure = panels()
-    draw_estimate(figure, one, "departure")
-    draw_line(figure, numbers(results, "context/kernel_bound"), "bound of Theorem 2", PALETTE[1], "dash")
-    axes(figure, one.axis, "|log ratio|, nats", type="log")
-    layer_axis(figure, one.value.size)
+    draw_estimate(figure, departure, "departure")
+    draw_line(figure, numbers(results, "context/kernel_bound"), "bound of Theorem 2", PUBLISHED, "dash")
+    axes(figure, departure.axis, "|log ratio|, nats", type="log")
+    layer_axis(figure, departure.value.size)
     return figure
 
 
@@ -124,25 +205,36 @@ def kernel_finding(results: xr.DataTree) -> str:
     departure, bound = numbers(results, "context/kernel_departure"), numbers(results, "context/kernel_bound")
     known = np.isfinite(departure) & np.isfinite(bound)
     if not known.any():
-        return "How far the kernel departs from factorising is not determined"
-    told = f"The kernel departs from factorising by {span(departure)} nats"
+        return f"The kernel's departure from factorisation is {NOT_ESTIMABLE}"
+    finding = f"The kernel departs from factorisation by {span(departure)} nats"
     kept = departure <= bound
     if not kept[known].all():
-        return f"{told}; the bound of Theorem 2 is kept in {counted(kept)}"
+        return f"{finding}; the bound of Theorem 2 holds in {counted(kept)}"
     ratio = np.divide(bound, departure, out=np.full_like(bound, np.nan), where=known & (departure > 0))
-    return f"{told}; the bound of Theorem 2 holds, {span(ratio)} times as large"
+    return f"{finding}; the bound of Theorem 2 holds, {span(ratio)} times as large"
 
 
 FIGURES = (
+    Figure(
+        "context-gram",
+        "context",
+        ("residual/context_basis",),
+        cosines_finding,
+        cosines,
+        "Cosines of the windows' context vectors, windows of one document next to each other: blocks along the "
+        "diagonal are documents whose windows are similar. The slider chooses the layer.",
+        "⟨ctx_c, ctx_c′⟩ / (‖ctx_c‖ ‖ctx_c′‖)",
+        "Song & Zhong (2023), Figure 2 (bottom right)",
+    ),
     Figure(
         "context-similarity",
         "context",
         ("context/similarity_within", "context/similarity_between"),
         similarity_finding,
         similarity,
-        "How alike the context vectors of two windows are, if both come from one document and if not. Where the "
-        "bands (95 %) lie apart, documents cluster; independent vectors that crowd into the same directions give the "
-        "null.",
+        "Similarity of the context vectors of two windows, of one document and of different ones. Where the bands lie "
+        "apart, documents cluster. Null: independent vectors of the same covariance. Band: "
+        f"{error_words('context/similarity_within')}.",
         "mean |cos(ctx_c, ctx_c′)| over pairs of different windows of one document, and of different ones",
         "Song & Zhong (2023), Table 1 and Figure 2",
     ),
@@ -153,7 +245,8 @@ FIGURES = (
         clusters_finding,
         clusters,
         "Two ways to ask whether windows cluster by document: the silhouette (1: far from all other documents, 0: in "
-        "between) and how often the nearest window is of the same document. Null: documents shuffled among windows.",
+        "between) and how often the nearest window is of the same document. Permutation null: documents shuffled "
+        f"among windows. Band: {error_words('context/silhouette')}.",
         "silhouette: mean of (b − a) / max(a, b), a the mean cosine distance within, b to the nearest other document; "
         "purity: share of nearest neighbours of the same document",
         "Rousseeuw (1987)",
@@ -164,8 +257,9 @@ FIGURES = (
         ("context/incoherence_mean",),
         incoherence_finding,
         incoherence,
-        "How nearly orthogonal position and context vectors are: 0 is orthogonal. Nulls: the same bases after a random "
-        "rotation, and random vectors that crowd into the same few directions as the states do.",
+        "How nearly orthogonal the positional and the context basis are: 0 is orthogonal. Nulls: the same bases after "
+        "a random rotation, and random vectors with the covariance of the hidden states. Band of the mean: "
+        f"{error_words('context/incoherence_mean')}; of the largest: {error_words('context/incoherence_max')}.",
         "mean and maximum over (t, c) of |cos(pos_t, ctx_c)|",
         "Song & Zhong (2023), Table 1 and section 5",
     ),
@@ -175,8 +269,8 @@ FIGURES = (
         ("context/kernel_departure", "context/kernel_bound"),
         kernel_finding,
         kernel,
-        "If position and context were orthogonal, the attention kernel would factor into parts of position and of "
-        "context. The curve shows how far it does not, the dashed line how far it may at most.",
+        "If position and context were orthogonal, the attention kernel would factorise into parts of position and of "
+        "context. The curve shows how far it does not, the dashed line how far it may at most. No interval.",
         "max |log K_W(x, x′) − Σ log K_{W_αβ}(x_α, x′_β)| ≤ 4s (2ι + ι²), s = 1, ι the largest "
         "|cosine|, over random sparse kernels",
         "Song & Zhong (2023), Theorem 2",

@@ -14,7 +14,7 @@ TIMES = 5.0  # the average variance, above which a dimension is an outlier
 
 
 class Anisotropy(NamedTuple):
-    """Mean cosine of two different states, as they are and with their mean taken off, with errors over documents."""
+    """Mean cosine of two different states, as they are and mean-centred, with errors over documents."""
 
     anisotropy: float
     anisotropy_se: float
@@ -63,7 +63,7 @@ def mean_cosines(
 ) -> Float[np.ndarray, " set"]:
     """The mean cosine over pairs of the states that each set keeps, less the set's own centre, or one for all.
 
-    From the length of their summed directions, (‖Σ u‖² − n)/(n(n − 1)), without a table of pairs: with w = 1/‖x − m‖
+    From the norm of their summed directions, (‖Σ u‖² − n)/(n(n − 1)), without a table of pairs: with w = 1/‖x − m‖
     the sum is Σ w x − (Σ w) m, so that no set needs states of its own.
     """
     squares = np.einsum("sd,sd->s", states, states) - 2 * centres @ states.T

@@ -36,7 +36,7 @@ def part_share(part_covariance: Float[np.ndarray, "part_query part_key"]) -> Flo
 
     Cov(part, scores) / Var(scores), both added up over queries: the variance of the part itself and half of each of its
     covariances with the others, twice counted in the variance of a sum, so that every covariance is split evenly.
-    Negative: the part works against the rest. NaN where the scores do not vary.
+    Negative: the part works against the others. NaN where the scores do not vary.
     """
     total = part_covariance.sum()
     return part_covariance / (total if total > 0 else np.nan)

@@ -1,4 +1,4 @@
-"""Context vectors among themselves: likeness by document and clusters, all from one table of cosines."""
+"""Context vectors among themselves: similarity by document and clusters, all from one table of cosines."""
 
 from typing import NamedTuple
 

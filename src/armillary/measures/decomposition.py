@@ -43,7 +43,7 @@ def variance(
 
     C Σ|pos|² + T Σ|ctx|² + Σ|resid|² = Σ|h − mean|² exactly, on a table whose holes are filled. The floor of position
     is SS_residual / (degrees of freedom per position · SS_total), right for any dependence along the text; that of
-    context is what is left when the tokens of each position are dealt out anew among the contexts, (1 − position) / T.
+    context is its mean under the permutation null, tokens of a position permuted across windows, (1 − position) / T.
     The residual has no floor.
     """
     contexts, positions = len(context_basis), len(position_basis)
@@ -62,7 +62,7 @@ def layer_split(
     mean: Float[np.ndarray, "d_model"],
     position_basis: Float[np.ndarray, "position d_model"],
 ) -> Float[np.ndarray, "component"]:
-    """Shares of position, context and rest in the sum of squares about the run's mean; they add up to 1.
+    """Shares of position, context and residual in the sum of squares about the run's mean; they add up to 1.
 
     x_t = h_t − mean = p_t + c + r_t: p_t the run's position vector, c the prompt's mean of x − p, r_t what is left.
     The share of a part a is Σ_t ⟨a_t, x_t⟩ / Σ_t ‖x_t‖². The run's p is not orthogonal to a single prompt's c and r, so

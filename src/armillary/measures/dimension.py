@@ -31,7 +31,7 @@ def dimension(
 ) -> Dimension:
     """Intrinsic dimension of the sampled states by `twonn`, beside that of the same cloud made Gaussian.
 
-    States that coincide count once: at layer 0 the same token has the same state. The null is the cloud turned by a
+    States that coincide count once: at layer 0 the same token has the same state. The null is the cloud rotated by a
     random rotation among its points (`gaussianised`): a Gaussian cloud with the same number of points and exactly the
     same sample covariance. A dimension below it is curvature or clustering that the covariance does not show.
     """

@@ -1,4 +1,4 @@
-"""What a head's weights are made of: a block on the position directions, a diagonal, and the rest.
+"""What a head's weights are made of: a block on the position directions, a diagonal, a residual.
 
 Song & Zhong, equation (9): W = V L Vᵀ + D + noise, with W = W_Q W_Kᵀ times the scale of the scores.
 """
@@ -16,8 +16,8 @@ class Dissection(NamedTuple):
     """Shares of ‖W‖² and counts of large entries, each beside what a random frame gives.
 
     energy_position, energy_diagonal and energy_residual add up to 1. `threshold` is in units of W. The counts are
-    entries of the off-diagonal part, turned into the position frame, above the threshold: inside the leading block, and
-    elsewhere; their nulls are how many entries of a turned matrix of the same spectrum pass on average.
+    entries of the off-diagonal part, rotated into the position frame, above the threshold: inside the leading block,
+    and elsewhere; their nulls are how many entries of a randomly rotated matrix pass on average.
     """
 
     energy_position: float
@@ -49,10 +49,10 @@ def random_frame(d_model: int, modes: int, seed: int) -> Float[np.ndarray, "d_mo
 def dissection(
     W_Q: Factor, W_K: Factor, frame: Frame, null_frame: Frame, rank: int = 20, level: float = 0.999
 ) -> Dissection:
-    """Energy in the position block, on the diagonal and in the rest; large entries counted. No unit: shares of ‖W‖².
+    """Energy in the position block, on the diagonal and in the residual, as shares of ‖W‖²; large entries counted.
 
     D is the diagonal of W, A = W − D. The block is L = V_Kᵀ A V_K for the first `rank` columns of `frame`, its energy
-    ‖L‖² / ‖W‖²; the diagonal has ‖D‖² / ‖W‖². Turning keeps ‖A‖, so block, diagonal and rest add up to 1.
+    ‖L‖² / ‖W‖²; the diagonal has ‖D‖² / ‖W‖². Rotation keeps ‖A‖, so block, diagonal and residual add up to 1.
 
     The null is a matrix of the same spectrum in a random frame. Its mean energies are known in closed form: for a unit
     vector u drawn evenly E (uᵀAu)² = (tr²A + ‖A‖² + tr A²) / (d(d + 2)). The threshold is the quantile `level` of the
@@ -65,10 +65,10 @@ def dissection(
     off = total - np.sum(diagonal**2)
     if not total > 0:
         return Dissection(*[float("nan")] * len(Dissection._fields))
-    threshold = float(np.quantile(np.abs(_turned(W_Q, W_K, diagonal, null_frame)), level))
-    turned = _turned(W_Q, W_K, diagonal, frame)
-    block = turned[:rank, :rank]
-    large, large_block = np.sum(np.abs(turned) > threshold), np.sum(np.abs(block) > threshold)
+    threshold = float(np.quantile(np.abs(_rotated(W_Q, W_K, diagonal, null_frame)), level))
+    rotated = _rotated(W_Q, W_K, diagonal, frame)
+    block = rotated[:rank, :rank]
+    large, large_block = np.sum(np.abs(rotated) > threshold), np.sum(np.abs(block) > threshold)
     d_model, width = len(W_Q), len(block)
     trace_square = _trace_square(W_Q, W_K)
     one = (diagonal.sum() ** 2 + total + trace_square) / (d_model * (d_model + 2))
@@ -83,7 +83,7 @@ def dissection(
         survivors_position=float(large_block),
         survivors_position_null=(1 - level) * width**2,
         survivors_elsewhere=float(large - large_block),
-        survivors_elsewhere_null=(1 - level) * (turned.size - width**2),
+        survivors_elsewhere_null=(1 - level) * (rotated.size - width**2),
     )
 
 
@@ -98,7 +98,7 @@ def _trace_square(W_Q: Factor, W_K: Factor) -> float:
     return float(np.sum(inner * inner.T))
 
 
-def _turned(
+def _rotated(
     W_Q: Factor, W_K: Factor, diagonal: Float[np.ndarray, "d_model"], frame: Frame
 ) -> Float[np.ndarray, "mode mode_"]:
     """Fᵀ (W − D) F."""

@@ -64,7 +64,7 @@ class MapRanks(NamedTuple):
 
 
 class Mixing(NamedTuple):
-    """How alike the tokens of a window are, how near to one vector, how long the attention's output is."""
+    """Similarity and rank collapse of the tokens of a window, and the norm of the attention's output."""
 
     similarity_residual: float
     similarity_residual_se: float
@@ -149,7 +149,7 @@ def mixing(
     windows: Int[np.ndarray, "group"],
 ) -> Mixing:
     """Of the state that a block receives and of its attention's output before any norm, over the tokens of a window:
-    mean cosine of different tokens; ‖X − 1x̄ᵀ‖/‖X‖, which is 0 when all tokens are one vector; ‖output‖/‖state‖."""
+    mean cosine of different tokens; ‖X − 1x̄ᵀ‖/‖X‖, which is 0 at full rank collapse; ‖output‖/‖state‖."""
     inputs = (
         similarity_residual_groups,
         similarity_output_groups,

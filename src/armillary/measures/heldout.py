@@ -13,7 +13,7 @@ CLOSE = 2
 """How many modes of noise come near the null's point: the first two, as simulations show."""
 
 REPLICATES = 8
-"""How often the folds are turned for the null."""
+"""How many circular shifts of the folds make the null."""
 
 STEPS = 8
 """Power iterations for the null's leading mode: any direction found without a fold will do, this one is nearly it."""
@@ -38,10 +38,10 @@ def heldout(
     energy_heldout_k = Σ_f w_f uᵀ M_f P₋fᵀ u, u the k-th left singular vector of P₋f, the position basis without fold f,
     w_f the fold's share of the contexts: an estimate of σ_k² that noise does not inflate; it may be negative.
     energy_heldout_null is the 95 % point of the leading mode's energy when every fold's curve, less the common one, is
-    turned by an offset of its own, such that noise exceeds it with neither of its first two modes. rank_heldout counts
-    those of the 20 leading modes that exceed it; a strong noise may stand before a weak effect, so they need not be the
-    first. low and high are the lowest and highest count when one fold is left out of the sum. NaN and 0 with fewer than
-    two folds.
+    circularly shifted by its own random offset, such that noise exceeds it with neither of its first two modes.
+    rank_heldout counts those of the 20 leading modes that exceed it; a strong noise may stand before a weak effect, so
+    they need not be the first. low and high are the lowest and highest count when one fold is left out of the sum. NaN
+    and 0 with fewer than two folds.
     """
     modes = min(position_folds.shape[1:])
     if len(position_folds) < 2:
@@ -89,15 +89,15 @@ def above(energy: Float[np.ndarray, " mode"], threshold: float) -> int:
 def null_point(
     curves: Float[np.ndarray, "fold position d_model"], weights: Float[np.ndarray, " fold"], seed: int
 ) -> float:
-    """95 % point of the larger of the first two modes' held-out energies when folds are turned against each other.
+    """95 % point of the larger of the first two modes' held-out energies when folds are circularly shifted.
 
-    What is turned are the folds' curves less their mean, brought back to full strength by 1/√(1 − w). Products of two
-    folds then have mean 0: with R turnings the point is t · sd · √(1 + 1/R), sd that of the first mode, Student's t
+    What is shifted are the folds' curves less their mean, brought back to full strength by 1/√(1 − w). Products of two
+    folds then have mean 0: with R shifts the point is t · sd · √(1 + 1/R), sd that of the first mode, Student's t
     with R degrees of freedom at √0.95.
     """
     length, rng = curves.shape[1], np.random.default_rng(seed)
     common = np.tensordot(weights, curves, 1)
-    weighted, without = np.empty((2, *curves.shape), np.float32)  # one room for all turnings
+    weighted, without = np.empty((2, *curves.shape), np.float32)  # one room for all shifts
     for into, curve, weight in zip(weighted, curves, weights, strict=True):
         np.subtract(curve, common, out=into, casting="same_kind")
         into *= weight / np.sqrt(1 - weight)
@@ -125,7 +125,7 @@ def leading_energy(
 ) -> float:
     """Σ_f uᵀ w_f N_f N₋fᵀ u, u the leading mode of N₋f: the held-out energy, by power iteration in float32.
 
-    `weighted` holds w_f N_f before it is turned by its offset, `without` the sum of the other folds, turned.
+    `weighted` holds w_f N_f before it is shifted by its offset, `without` the sum of the other folds, shifted.
     """
     modes = rng.standard_normal((len(weighted), 1, weighted.shape[1]), dtype=np.float32)
     for _ in range(STEPS):

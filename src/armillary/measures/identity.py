@@ -1,4 +1,4 @@
-"""How much of the residual a token's identity explains, when mean, position and context are taken off."""
+"""How much of the residual a token's identity explains, less mean, position and context."""
 
 from typing import NamedTuple
 
@@ -107,7 +107,7 @@ def shares_of(
 def shuffled_shares(
     gram: Float[np.ndarray, "occurrence occurrence_"], pairs: Pairs, seed: int = 0
 ) -> Float[np.ndarray, " shuffle"]:
-    """ε² after the identities were dealt out anew, 19 times."""
+    """ε² under the permutation null: the identities shuffled 19 times."""
     count = len(gram)
     rng = np.random.default_rng(seed)
     orders = np.array([rng.permutation(count) for _ in range(SHUFFLES)])

@@ -103,8 +103,8 @@ def null_rotation(
     if np.isnan(small).any() or np.isnan(large).any():
         return MeanAndMaximum(float("nan"), float("nan"))
     coordinates = np.linalg.qr(small.T, mode="r")
-    turned = (large @ random_frames(d_model, len(coordinates), draws, seed)).reshape(-1, len(coordinates))
-    cosines = np.abs(turned @ coordinates).reshape(len(large), draws, -1)
+    rotated = (large @ random_frames(d_model, len(coordinates), draws, seed)).reshape(-1, len(coordinates))
+    cosines = np.abs(rotated @ coordinates).reshape(len(large), draws, -1)
     return MeanAndMaximum(mean_absolute_cosine(d_model), float(cosines.max(axis=(0, 2)).mean()))
 
 

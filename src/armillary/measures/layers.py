@@ -1,4 +1,4 @@
-"""How alike the layers' states of the same tokens are: CKA, and cosines token by token."""
+"""How similar the layers' states of the same tokens are: CKA, and cosines token by token."""
 
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ from armillary.measures.massive import counted_states
 TOKENS = 256
 
 
-class LayerLikeness(NamedTuple):
-    """Cosines between layers, and linear CKA, without small-sample bias (to be shown first) and as usually computed."""
+class LayerSimilarity(NamedTuple):
+    """Cosines between layers, and linear CKA, bias-corrected (to be shown first) and plug-in."""
 
     layer_cosine: Float[np.ndarray, "layer layer_"]
     cka_debiased: Float[np.ndarray, "layer layer_"]
@@ -20,15 +20,15 @@ class LayerLikeness(NamedTuple):
 
 
 class CKA(NamedTuple):
-    """Linear CKA between layers, without small-sample bias (to be shown first) and as usually computed."""
+    """Linear CKA between layers, bias-corrected (to be shown first) and plug-in."""
 
     cka_debiased: Float[np.ndarray, "layer layer_"]
     cka: Float[np.ndarray, "layer layer_"]
 
 
-def layer_likeness(
+def layer_similarity(
     states: Float[np.ndarray, "layer sample d_model"], massive: Bool[np.ndarray, "sample"], holes: int
-) -> LayerLikeness:
+) -> LayerSimilarity:
     """`layer_cosine` and `cka` of at most 256 of the sampled tokens.
 
     No error: the entries of a table of all pairs of layers rest on the same tokens and move together. The null of the
@@ -36,7 +36,7 @@ def layer_likeness(
     """
     sample = counted_states(states, massive, holes)
     sample = sample[:, :: -(-sample.shape[1] // TOKENS)]
-    return LayerLikeness(layer_cosine(sample), *cka(sample_gram(sample)))
+    return LayerSimilarity(layer_cosine(sample), *cka(sample_gram(sample)))
 
 
 def sample_gram(states: Float[np.ndarray, "layer sample d_model"]) -> Float[np.ndarray, "layer sample sample_"]:
@@ -71,7 +71,7 @@ def cka(grams: Float[np.ndarray, "layer sample sample_"]) -> CKA:
 def layer_cosine(states: Float[np.ndarray, "layer sample d_model"]) -> Float[np.ndarray, "layer layer_"]:
     """Mean over the sample of the cosine of a token's states in two layers: Song & Zhong, Figure 8 (right).
 
-    Not centred, so a mean that the layers share is seen as likeness. NaN for a layer with a zero state.
+    Not centred, so a mean that the layers share counts as similarity. NaN for a layer with a zero state.
     """
     squares = np.einsum("lsd,lsd->ls", states, states)
     lengths = np.sqrt(np.where(squares > 0, squares, np.nan))

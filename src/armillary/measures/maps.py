@@ -63,7 +63,7 @@ def angle_correlation(
 
     Over pairs of different tokens that may attend, position 0 left out; both sides less their mean over the keys of the
     query, since a row's attention adds up to 1 whatever its angles. NaN where nothing varies. Neighbouring pairs share
-    tokens and are not independent: no error is given; the random twin is the null.
+    tokens and are not independent: no error is given; the random-weight control is the null.
     """
     unit = states / np.maximum(np.linalg.norm(states, axis=1, keepdims=True), np.finfo(np.float64).tiny)
     used = allowed & ~np.eye(len(pattern), dtype=bool)

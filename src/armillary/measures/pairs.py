@@ -26,7 +26,7 @@ def pair_standard_error(kernel: Float[np.ndarray, "group group_"], sizes: Float[
 
     The jackknife counts the part of the variance that belongs to single groups once, but the part that belongs to
     pairs twice (Efron and Stein, 1981): with no effect there is nothing but pairs, and intervals would be √2 too wide.
-    The second count is estimated from what rows and columns of the kernel do not explain, and taken off (the jackknife
+    The second count is estimated from what rows and columns of the kernel do not explain, and subtracted (the jackknife
     of a mean over pairs alone is 2(G − 1)/(G − 2) times its variance, so a little more than one is too many).
     """
     groups = len(sizes)
@@ -40,7 +40,7 @@ def pair_standard_error(kernel: Float[np.ndarray, "group group_"], sizes: Float[
 def pair_jackknife_error(kernel: Float[np.ndarray, "group group_"], sizes: Float[np.ndarray, " group"]) -> float:
     """The plain jackknife error of the pair mean, a little too wide; NaN with fewer than three groups.
 
-    For ratios of pair means from few groups, where the second count is too uncertain to be taken off.
+    For ratios of pair means from few groups, where the second count is too uncertain to be subtracted.
     """
     if len(sizes) < 3:
         return float("nan")

@@ -1,4 +1,4 @@
-"""How strong position is, and in how many directions: without the bias of small samples, with errors over documents."""
+"""How strong position is, and in how many directions: bias-corrected, with errors over documents."""
 
 from typing import NamedTuple
 
@@ -46,15 +46,15 @@ def position_effect(
     """Everything about the strength of the position basis that needs the groups of documents.
 
     `position_folds[f]` is the mean over the contexts of fold f at each position, less the grand mean (group g belongs
-    to fold g mod 8), and `position_kernel` the inner products of the groups' sums; `position_null` is the basis
-    after every context was turned by its own random offset: what smooth noise alone shows, plug-in. share_corrected =
-    tr Ĝ / (T · variance) with the unbiased Gram Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²); it may be negative, and is
-    never clipped. With the leading energy_heldout (see `heldout`), rank_stable_corrected = tr Ĝ / energy_heldout_1 and
-    relative_norm_corrected = √(C energy_heldout_1) / ‖M‖op, ‖M‖op² half plug-in and half held out, both NaN ("not
-    determined") when tr Ĝ is within three standard errors of zero.
+    to fold g mod 8), and `position_kernel` the inner products of the groups' sums; `position_null` is the basis after
+    every context was circularly shifted by its own random offset: what smooth noise alone shows, plug-in.
+    share_corrected = tr Ĝ / (T · variance) with the unbiased Gram Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²); it may be
+    negative, and is never clipped. With the leading energy_heldout (see `heldout`), rank_stable_corrected = tr Ĝ /
+    energy_heldout_1 and relative_norm_corrected = √(C energy_heldout_1) / ‖M‖op, ‖M‖op² half plug-in and half held out,
+    both NaN (not estimable) when tr Ĝ is within three standard errors of zero.
     """
-    length, dealt = len(position_basis), fold_of(len(position_kernel), len(position_folds))
-    kernel, parts, fold = dealt @ position_kernel @ dealt.T, dealt @ squares, group % len(position_folds)
+    length, in_fold = len(position_basis), fold_of(len(position_kernel), len(position_folds))
+    kernel, parts, fold = in_fold @ position_kernel @ in_fold.T, in_fold @ squares, group % len(position_folds)
     sizes = group_sizes(fold, kernel)
     (spectrum, leading), null_spectrum = leading_mode(position_basis), singular_values(position_null)
     groups = group_sizes(group, position_kernel)
@@ -94,7 +94,7 @@ def group_sizes(group: Int[np.ndarray, " context"], kernel: np.ndarray) -> Float
 
 
 def fold_of(groups: int, folds: int) -> Float[np.ndarray, "fold group"]:
-    """Which fold each group is dealt to, as a matrix that sums groups into folds."""
+    """Which fold each group belongs to, as a matrix that sums groups into folds."""
     return (np.arange(groups) % folds == np.arange(folds)[:, None]).astype(np.float64)
 
 
@@ -116,7 +116,7 @@ def linear_kernel(values: Float[np.ndarray, " group"], sizes: Float[np.ndarray, 
 
 
 class PositionShare(NamedTuple):
-    """The position share without small-sample bias, and its standard error."""
+    """The bias-corrected position share, and its standard error."""
 
     share_corrected: float
     share_corrected_se: float
@@ -201,7 +201,7 @@ def heldout_variance(
     """The variance along the largest direction found without a fold, measured in that fold; mean over folds.
 
     As much too small as the plug-in is too large (Lawley 1956), so that their mean is right to the next order. What
-    inflates the plug-in most are the few contexts: a fold's own context vectors are taken off exactly, the rest of the
+    inflates the plug-in most are the few contexts: a fold's own context vectors are subtracted exactly, the rest of the
     covariance is shared by all folds. A few power iterations from the whole's direction, all folds at once.
     """
     sizes = np.bincount(fold).astype(np.float64)

@@ -1,4 +1,4 @@
-"""How alike the context vectors of one document are, and of different ones; the blocks of Song & Zhong's Figure 2."""
+"""How similar the context vectors of one document are, and of different ones; the blocks of Song & Zhong's Figure 2."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -64,9 +64,9 @@ def similarity_null(
     draws: int = 128,
     seed: int = 0,
 ) -> float:
-    """Mean |cos| of independent Gaussian vectors with the covariance of the context vectors: likeness by chance.
+    """Mean |cos| of independent Gaussian vectors with the covariance of the context vectors: similarity by chance.
 
-    Context vectors crowd into few directions, and vectors that know nothing of each other are then alike. Their
+    Context vectors crowd into few directions, and independent vectors are then similar. Their
     sample covariance S (about zero, over C vectors in d dimensions) crowds too much: tr S² is too large by about
     (tr S)²/C, which alone would give cosines of √(2/(π C)). So S is drawn towards the multiple of the identity with
     the same trace, a S + (1 − a)(tr S/d) I, so far that tr of its square becomes the mean ⟨x, x′⟩² over pairs of

@@ -54,8 +54,9 @@ def smoothness(
     """How smooth the position vectors are along the window: everything that their Gram matrix says.
 
     low and high are the lowest and highest share when one fold of documents is left out, null is the share of the
-    turned windows. difference_max is the largest |Δ^(m,m)| for m = 1..4. Theorem 1 for k = 10: residual ≤ bound; the
-    published basis and bound stand beside the corrected ones (the residual is then the least that any B leaves).
+    circularly shifted windows. difference_max is the largest |Δ^(m,m)| for m = 1..4. Theorem 1 for k = 10: residual ≤
+    bound; the published basis and bound stand beside the corrected ones (the residual is then the least that any B
+    leaves).
     """
     own = gram(position_basis)
     maxima = np.array([np.abs(difference).max() for difference in differences(own, ORDERS)])
@@ -106,7 +107,7 @@ def low_frequency_share_sinusoidal(
 ) -> Float[np.ndarray, "frequency"]:
     """The share of low frequencies of the fixed sinusoidal encoding of the same shape: a row to compare with.
 
-    Its mean over positions is taken off, as it is of every position basis.
+    It is mean-centred over positions, as every position basis is.
     """
     encoding = sinusoidal_encoding(*position_basis.shape[1:])
     return basis_share(encoding - encoding.mean(0))
@@ -174,7 +175,7 @@ def theorem1_bound_published(gram: Gram, k: int, order: int) -> float:
 
 
 def theorem1_bound_corrected(gram: Gram, k: int, order: int) -> float:
-    """2[2(g₁g_k)^m + g_k^2m] · ‖Δ^(m,m)‖max, g_j = 1/(2T sin(πj/2T)): Theorem 1 proved again, for the DCT-II basis.
+    """2[2(g₁g_k)^m + g_k^2m] · ‖Δ^(m,m)‖max, g_j = 1/(2T sin(πj/2T)): Theorem 1 corrected, for the DCT-II basis.
 
     On the Fourier side of the reflected matrix a difference is a factor 1/g_j, so outside the k lowest frequencies the
     entries of Δ count at most (g₁g_k)^m twice and g_k^2m once. Holds only if the vectors behind G sum to zero: unit

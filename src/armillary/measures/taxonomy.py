@@ -1,4 +1,4 @@
-"""Names for heads, by what they do: each score against the random twin, whose heads do nothing on purpose."""
+"""Names for heads, by what they do: each score against the random-weight control, whose heads do nothing."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ LOCAL_SPANS = 4
 """How many bins of distance count as near: 0, 1, 2 and 3–4 tokens."""
 
 SPECIAL = {"induction": 0.2, "duplicate": 0.2, "previous": 0.2}
-"""What a head looks for, and how much of the mass beyond the twin's reach it must put there."""
+"""What a head looks for, and how much of the mass beyond the control's reach it must put there."""
 
 GENERAL = {"sink": 0.5, "local": 0.5}
 """Where a head looks when it looks for nothing in particular."""
@@ -44,7 +44,7 @@ class Taxonomy(NamedTuple):
 
 
 class Score(NamedTuple):
-    """A score of every head, its standard error, and the highest that a head of the random twin reaches."""
+    """A score of every head, its standard error, and the highest that a head of the random-weight control reaches."""
 
     value: PerHead
     se: PerHead
@@ -66,13 +66,13 @@ def taxonomy(
     distance_profile_groups: Float[np.ndarray, "block head group span"],
     windows: Int[np.ndarray, "group"],
 ) -> Taxonomy:
-    """Scores are masses of attention, from 0 to 1. On random tokens that come twice, from the second copy: induction on
-    the token after the first occurrence, duplicate on the first occurrence, previous on the token before. On text: sink
+    """Scores are masses of attention, from 0 to 1. On repeated random tokens, from the second copy: induction on the
+    token after the first occurrence, duplicate on the first occurrence, previous on the token before. On text: sink
     on position 0, local within 4 tokens.
 
-    A head gets a name when its score exceeds null + share · (1 − null), null the highest score of any head of the twin:
-    one number per score, so that many heads are no excuse. Among induction, duplicate and previous the highest score
-    names the head, else the higher of sink and local; uniform is a head without name whose entropy is 0.9 of its
+    A head gets a name when its score exceeds null + share · (1 − null), null the highest score of any head of the
+    control: one number per score, so that many heads are no excuse. Among induction, duplicate and previous the highest
+    score names the head, else the higher of sink and local; uniform is a head without name whose entropy is 0.9 of its
     maximum. Thresholds are a choice; the scores are there to choose others.
     """
     local = group_mean(np.moveaxis(distance_profile_groups[..., :LOCAL_SPANS].sum(-1), -1, 0), windows)

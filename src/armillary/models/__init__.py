@@ -1,9 +1,15 @@
-"""The only folder that knows what a checkpoint looks like; names load on first use, so that listing needs no torch."""
+"""What a checkpoint is: the only folder that knows. Names load on first use, so that listing needs no torch.
+
+`view` is the model as the rest sees it, with the only call of it; `hooks` the only place where hooks are installed.
+`families` is the table of module paths, `weights` reads per-head matrices by it, `parts` splits queries and keys.
+`states` and `attention` read a pass while it runs, `contract` checks that reading at load, `interventions` change
+weights for as long as a `with` lasts. `sources` is where a checkpoint comes from.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from armillary.models.sources.named import NAMED, Named, describe
+from armillary.models.sources.named import NAMED, Named
 
 if TYPE_CHECKING:
     from armillary.models.attention import AttentionCall, attention_calls, rotate
@@ -22,7 +28,6 @@ __all__ = [
     "Norm",
     "View",
     "attention_calls",
-    "describe",
     "load",
     "rotate",
 ]

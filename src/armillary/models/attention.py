@@ -56,15 +56,15 @@ Receiver = Callable[[AttentionCall], None]
 @contextmanager
 def attention_calls(view: View, receive: Receiver) -> Iterator[None]:
     """While open, every pass of the backbone hands each of its attention calls to `receive`, in order of blocks."""
-    if view.family is None or view.attentions is None:
-        raise RequestError(f"expected a known family to read attention, came {view.config.model_type!r}")
+    family = view.known_family("attention")
+    assert view.attentions is not None
     reading = _Reading(view, receive)
     before = (((view.backbone,), reading.begin), (view.attentions, reading.enter))
-    if view.family.attention_interface:
+    if family.attention_interface:
         with hooked(before), _interface(view, reading):
             yield
     else:
-        fused = [block.get_submodule(view.family.query) for block in view.blocks]
+        fused = [block.get_submodule(family.query) for block in view.blocks]
         with hooked(before, after=((fused, reading.projected),)):
             yield
 
@@ -138,7 +138,7 @@ def _interface(view: View, reading: _Reading) -> Iterator[None]:
     assert view.attentions is not None
     config, before = view.config, view.config._attn_implementation
     if before is not None and before.startswith("armillary_"):
-        raise RequestError("expected one reading of attention at a time, came a second on this model; close the first")
+        raise RequestError("expected one reading of attention at a time, got a second on this model: close the first")
     keys = [id(attention) for attention in view.attentions]
     _READINGS.update(dict.fromkeys(keys, reading))
     config._attn_implementation = _registered(before or "eager")
@@ -176,13 +176,13 @@ def _own(module: nn.Module, implementation: str) -> Callable[..., Any]:
 
 
 def rotate(attention: nn.Module, x: PerHead, rotation: Rotation | None) -> PerHead:
-    """x turned by position, with the function of the attention's own code; x itself where nothing turns."""
+    """x rotated by position, with the function of the attention's own code; x itself where nothing rotates."""
     if rotation is None:
         return x
     own = sys.modules[type(attention).__module__].apply_rotary_pos_emb
-    turned = rotation[0].shape[-1]
-    rotated, _ = own(x[..., :turned], x[..., :turned], *rotation)
-    return torch.cat([rotated, x[..., turned:]], dim=-1)
+    width = rotation[0].shape[-1]
+    rotated, _ = own(x[..., :width], x[..., :width], *rotation)
+    return torch.cat([rotated, x[..., width:]], dim=-1)
 
 
 def query_key_value(

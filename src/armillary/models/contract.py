@@ -42,7 +42,7 @@ def check_contract(view: View, *, every_block: bool = False) -> None:
         passed = run(view, ids, real)
     except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         why = str(error).strip().splitlines() or [repr(error)]
-        raise BrokenContract(f"expected {view.name} to run on {ids.shape} token ids, came: {why[0][:300]}") from error
+        raise BrokenContract(f"expected {view.name} to run on token ids, got an error: {why[0][:300]}") from error
     _compare_states(view, passed, real)
     if view.family is None:
         return
@@ -96,7 +96,7 @@ def _compare_states(view: View, passed: Passed, real: torch.Tensor) -> None:
         shapes = sorted({tuple(state.shape) for state in passed.states})
         raise BrokenContract(
             f"expected {view.n_blocks} blocks that receive states of shape {tuple(expected)} in {view.name}, "
-            f"came {len(passed.states)} with {shapes}; the family {view.config.model_type!r} needs a row of its own"
+            f"got {len(passed.states)} with {shapes}: add a row for {view.config.model_type!r} to the table of families"
         )
     if view.family is None:
         return
@@ -160,8 +160,8 @@ def _compare(view: View, site: str, ours: torch.Tensor, theirs: torch.Tensor, re
         raise BrokenContract(_broken(view, site, f"a relative error of {error:.2g} over {allowed:g}, shape {shape}"))
 
 
-def _broken(view: View, site: str, came: str) -> str:
+def _broken(view: View, site: str, got: str) -> str:
     return (
-        f"expected our reading of {view.name} ({view.config.model_type}) to rebuild {site}, came {came}; "
-        "the row of this family does not fit this model: please report it"
+        f"expected our reading of {view.name} ({view.config.model_type}) to rebuild {site}, got {got}: "
+        "the table of families does not fit, please report it"
     )

@@ -199,7 +199,7 @@ _BEFORE_TO_AFTER: dict[NormSite, NormSite] = {"before_attention": "after_attenti
 
 
 def family_of(config: Any) -> Family | None:
-    """The row of this config's model_type, turned to post-norm where the config says so; None for an unknown family."""
+    """The row of this config's model_type, as post-norm where the config says so; None for an unknown family."""
     row = FAMILIES.get(config.model_type)
     if row is None or row.post_when is None or getattr(config, row.post_when[0]) != row.post_when[1]:
         return row
@@ -239,6 +239,6 @@ def refuse_unknown_maths(config: Any, family: Family) -> None:
 
 def _not_understood(config: Any, name: str, value: Any, expected: str) -> str:
     return (
-        f"expected {expected} for {name} in the config of a {config.model_type} model, came {value!r}, which may "
-        "change the maths in a way this reading does not know; load with check=False to go on at your own risk"
+        f"expected {expected} for {name} in the config of a {config.model_type} model, got {value!r}, which may "
+        "change the maths in an unknown way: load with check=False to proceed at your own risk"
     )

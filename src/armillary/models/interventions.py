@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-from armillary.errors import RequestError
+from armillary.errors import RequestError, refuse_outside
 from armillary.models.sources.twins import twin_of_model
 from armillary.models.view import View
 from armillary.models.weights import fused_columns
@@ -45,7 +45,7 @@ def scaled(view: View, alpha: float, block: int | None = None, *, published: boo
     warning says so.
     """
     if not math.isfinite(alpha):
-        raise RequestError(f"expected a finite number to scale by, came {alpha}")
+        raise RequestError(f"expected a finite alpha, got {alpha}: choose another")
     record = Scaled(alpha, _blocks(view, block), *_effect(view, alpha, block, published))
     if record.note:
         warnings.warn(record.note, stacklevel=3)
@@ -61,7 +61,7 @@ def scaled(view: View, alpha: float, block: int | None = None, *, published: boo
 
 @contextmanager
 def randomised(view: View, seed: int = 0) -> Iterator[None]:
-    """Give the model the weights of its random twin of that seed; they stand in memory beside its own meanwhile."""
+    """Give the model the weights of its random-weight control of that seed; its own stay in memory beside them."""
     twin = dict(twin_of_model(view.model, seed).named_parameters())
     with _replaced({parameter: twin[name].detach() for name, parameter in view.model.named_parameters()}):
         yield
@@ -72,8 +72,7 @@ def without_head(view: View, block: int, head: int) -> Iterator[None]:
     """Silence one head: its rows of W_O are zero, so that it adds nothing. The output bias belongs to no head."""
     view.known_family("heads")
     (number,) = _blocks(view, block)
-    if not 0 <= head < view.n_heads:
-        raise RequestError(f"expected a head from 0 to {view.n_heads - 1}, came {head}")
+    refuse_outside("a head", head, 0, view.n_heads - 1)
     assert view.outputs is not None
     output: Any = view.outputs[number]
     silenced = output.weight.detach().clone()
@@ -99,12 +98,11 @@ def _blocks(view: View, block: int | None) -> tuple[int, ...]:
     """The blocks to change, each module once: a model may run one module many times."""
     if block is None:
         return tuple(view.blocks.index(module) for module in dict.fromkeys(view.blocks))
-    if not 0 <= block < view.n_blocks:
-        raise RequestError(f"expected a block from 0 to {view.n_blocks - 1}, came {block}")
+    refuse_outside("a block", block, 0, view.n_blocks - 1)
     if view.blocks.count(view.blocks[block]) > 1:
         raise RequestError(
-            f"expected blocks with weights of their own to change block {block} alone, came "
-            f"{view.config.model_type!r}, whose blocks share them; change all with block=None"
+            f"expected blocks with weights of their own, got {view.config.model_type!r}, whose blocks share them: "
+            "change all of them with block=None"
         )
     return (block,)
 
@@ -115,7 +113,7 @@ def _effect(view: View, alpha: float, block: int | None, published: bool) -> tup
         note = f"queries and keys of {view.config.model_type} are normalised: scaling W_Q and W_K by {alpha} cancels"
         return 1.0, note
     if published and bool(heads.b_Q.any() or heads.b_K.any()):
-        return float("nan"), "the biases of queries and keys keep their size: scores are not multiplied by one number"
+        return float("nan"), "query and key biases are not scaled: scores are not multiplied by one number"
     return alpha**2, ""
 
 

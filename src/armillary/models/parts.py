@@ -21,7 +21,7 @@ def query_key_parts(
 
     Biases go with the first part. A q/k norm is no linear map, but it is one once its size is known: every part is
     divided by the root mean square of the sum of all parts, multiplied by the gain; a norm's bias goes with the first.
-    Each part is turned by its position. Keys stand once per query head.
+    Each part is rotated by its position. Keys stand once per query head.
     """
     family, heads = view.known_family("queries and keys"), view.heads(block)
     own = [heads.kv_head.index(kv_head) for kv_head in range(view.n_kv_heads)]
@@ -68,5 +68,5 @@ def _frozen(norm: Norm, parts: Float[torch.Tensor, "part *rows width"]) -> Float
 
 
 def rotation_at(view: View, block: int, positions: Sequence[int]) -> Rotation | None:
-    """The model's own rotation of a block at given positions; None where nothing turns."""
+    """The model's own rotation of a block at given positions; None where nothing rotates."""
     return view.rotation(block, torch.tensor([list(positions)], device=view.device))

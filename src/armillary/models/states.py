@@ -24,8 +24,8 @@ class Reading(local):
         """States 0..n of the residual stream and the inputs of the attentions; forgets them."""
         if len(self.residual) != blocks or self.last is None or len(self.attention) not in (0, blocks):
             raise BrokenContract(
-                f"expected {blocks} blocks to run in one pass, saw {len(self.residual)} "
-                f"(and {len(self.attention)} attentions): this model calls its blocks in a way Armillary does not know"
+                f"expected {blocks} blocks to run in one pass, got {len(self.residual)} "
+                f"(and {len(self.attention)} attentions): please report how this model calls its blocks"
             )
         taken = [*self.residual, self.last], list(self.attention)
         self.residual.clear()

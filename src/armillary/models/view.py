@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import nn
 
-from armillary.errors import RequestError
+from armillary.errors import RequestError, refuse_outside
 from armillary.models.families import Family, NormSite, PositionKind
 from armillary.models.weights import Heads, Norm, heads_of, norm_of, submodule
 
@@ -74,7 +74,7 @@ class View:
         heads = getattr(self.config, "num_attention_heads", None)
         if heads is None:
             raise RequestError(
-                f"expected a model with attention heads, came {self.config.model_type!r}, which has none"
+                f"expected a model with attention heads, got {self.config.model_type!r}: survey its hidden states only"
             )
         return int(heads)
 
@@ -125,8 +125,8 @@ class View:
             modules = list(self.backbone.get_submodule(self.family.blocks))
         if not modules:
             raise RequestError(
-                f"expected a list of {self.n_blocks} equal blocks in {type(self.backbone).__name__}, came none; "
-                f"the family {self.config.model_type!r} needs a row in the table of families"
+                f"expected a list of {self.n_blocks} equal blocks in {type(self.backbone).__name__}, got none: "
+                f"add a row for {self.config.model_type!r} to the table of families"
             )
         return tuple(modules[block * len(modules) // self.n_blocks] for block in range(self.n_blocks))
 
@@ -196,7 +196,7 @@ class View:
             return None
         rotary = self.backbone.get_submodule(family.rotary)
         like = torch.empty(0, dtype=self.dtype, device=positions.device)
-        # Some models turn local and global layers at different speeds and ask which of the two is meant.
+        # Some models rotate local and global layers at different speeds and ask which of the two is meant.
         if "layer_type" in inspect.signature(rotary.forward).parameters:
             return rotary(like, positions, attention.layer_type)
         return rotary(like, positions)
@@ -205,14 +205,13 @@ class View:
         """The family's row; RequestError where there is none to read `what` by."""
         if self.family is None:
             raise RequestError(
-                f"expected a known family for {what}, came {self.config.model_type!r}; "
-                "only the residual stream can be read: add a row to the table of families for the rest"
+                f"expected a known family for {what}, got {self.config.model_type!r}, of which only hidden states can "
+                "be read: add a row to the table of families"
             )
         return self.family
 
     def _block(self, block: int) -> nn.Module:
-        if not 0 <= block < self.n_blocks:
-            raise RequestError(f"expected a block from 0 to {self.n_blocks - 1}, came {block}")
+        refuse_outside("a block", block, 0, self.n_blocks - 1)
         return self.blocks[block]
 
     def __repr__(self) -> str:

@@ -72,7 +72,7 @@ def norm_of(module: nn.Module, family: Family, d_model: int) -> Norm:
         gain = gain.float() + 1.0
     eps = getattr(module, "eps", getattr(module, "variance_epsilon", None))
     if eps is None:
-        raise RequestError(f"expected a norm with eps or variance_epsilon, came {type(module).__name__}")
+        raise RequestError(f"expected a norm with an eps, got {type(module).__name__}: please report this model")
     return Norm(
         kind="layer" if isinstance(module, nn.LayerNorm) else "rms",
         gain=gain,
@@ -90,7 +90,7 @@ def heads_of(block: nn.Module, family: Family, n_heads: int, n_kv_heads: int, d_
     if any(shape[-1] != d_head for shape in shapes[:3]) or shapes[3][0] != n_heads * d_head:
         raise BrokenContract(
             f"expected {n_heads} heads on {n_kv_heads} key heads of width {d_head} in {type(block).__name__}, "
-            f"came W_Q, W_K, W_V, W_O of shapes {shapes}; the row of this family does not fit this model"
+            f"got W_Q, W_K, W_V, W_O of shapes {shapes}: the table of families does not fit, please report it"
         )
     kv_head = tuple(head * n_kv_heads // n_heads for head in range(n_heads))
     shared = list(kv_head)
@@ -134,7 +134,7 @@ def separate(block: nn.Module, family: Family, n_heads: int, n_kv_heads: int) ->
 def fused(block: nn.Module, family: Family, n_heads: int, n_kv_heads: int) -> tuple[_Projection, ...]:
     """The same of one matrix that holds q, k and v: stacked, or interleaved head by head."""
     if n_kv_heads != n_heads:
-        raise RequestError(f"expected as many key heads as query heads in a fused matrix, came {n_kv_heads}, {n_heads}")
+        raise RequestError(f"expected {n_heads} key heads in a fused matrix, got {n_kv_heads}: please report it")
     weight, bias = _matrix(block.get_submodule(family.query))
     columns = fused_columns(family)
     weights = rearrange(weight, f"d_model {columns} -> three head d_model d_head", three=3, head=n_heads)
@@ -163,7 +163,7 @@ def _matrix(module: nn.Module) -> _Projection:
     """Weight [in, out] and bias [out]; a missing bias is zero."""
     if not isinstance(module, nn.Linear | Conv1D) or not module.weight.is_floating_point():
         raise RequestError(
-            f"expected a plain Linear or Conv1D to read weights from, came {type(module).__name__}; "
+            f"expected a plain Linear or Conv1D to read weights from, got {type(module).__name__}: "
             "load the model without quantisation or adapters"
         )
     weight = module.weight.detach() if isinstance(module, Conv1D) else module.weight.detach().T

@@ -9,25 +9,26 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from armillary.printing.numbers import number, with_error
+from armillary.printing.numbers import factor, heading, number, with_error
 from armillary.results.comparing import BESIDE, DEPTHS
+from armillary.results.reading import has, label_of, numbers
 from armillary.results.two_runs import RUNS
 
 DIFFERENCE = ("difference", "difference_se", "difference_low", "difference_high", "differs")
 
-HEADLINES = (
-    ("position %", "share_corrected", 100.0, 2),
-    ("stable rank", "rank_stable_corrected", 1.0, 2),
-    ("relative norm", "relative_norm_corrected", 1.0, 3),
-)
-"""What of /position is printed layer by layer: heading, result, factor, digits."""
+HEADLINES = {
+    "position/share_corrected": 2,
+    "position/rank_stable_corrected": 2,
+    "position/relative_norm_corrected": 3,
+}
+"""What is printed layer by layer, with how many digits."""
 
 OUTLIERS = (
-    ("position %", "variance", "share", "floor", 100.0, 2),
-    ("stable rank", "position", "rank_stable", "null", 1.0, 2),
-    ("relative norm", "position", "relative_norm", "null", 1.0, 3),
+    ("variance/share", "floor", 2),
+    ("position/rank_stable", "null", 2),
+    ("position/relative_norm", "null", 3),
 )
-"""What outlier tokens may change: heading, group, result, what stands beside it, factor, digits."""
+"""What outlier tokens may change: result, what stands beside it, digits."""
 
 PLACES = ("", "frequency=10")
 """Which points of a further axis are printed with their ranges: the K of the paper's table 2."""
@@ -39,15 +40,15 @@ def difference_rows(comparison: xr.DataTree) -> pd.DataFrame:
     `axis` is layer or block, `at_one` and `at_other` are the layers that meet, `place` is the point on a further axis
     (component=position); what a result does not have is missing.
     """
+    first = ["group", "result", "axis", "at_one", "at_other", "place"]
+    beside = [f"{run}{ending}" for ending in ("", *BESIDE) for run in RUNS]
     frames = [
         rows_of(name, result, node.to_dataset())
         for name, node in comparison.children.items()
         if name != "angles"
         for result in results_of(node.to_dataset())
     ]
-    rows = pd.concat(frames, ignore_index=True)
-    first = ["group", "result", "axis", "at_one", "at_other", "place"]
-    beside = [f"{run}{ending}" for ending in ("", *BESIDE) for run in RUNS]
+    rows = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=first)
     return rows[[name for name in (*first, *beside, *DIFFERENCE) if name in rows]]
 
 
@@ -87,12 +88,15 @@ def rows_of(group: str, result: str, dataset: xr.Dataset) -> pd.DataFrame:
 
 
 def printed(comparison: xr.DataTree) -> Group:
-    """The comparison for a terminal: what is compared, a summary, the layers, angles, outliers, how to read them."""
+    """The comparison for a terminal: what is compared, a summary, the layers, angles, outliers, how to read them.
+
+    A table whose results the runs do not both hold is left out.
+    """
     about = comparison.attrs
     head = Text(f"one:   {about['one']}\nother: {about['other']}\nThe runs differ in {about['differ_in']}.")
     tables = [summary_table(comparison), layer_table(comparison), *range_tables(comparison)]
-    tables += [table for table in (angle_table(comparison), outlier_table(comparison)) if table is not None]
-    return Group(head, *tables, Text(about["notes"]))
+    tables += [angle_table(comparison), outlier_table(comparison)]
+    return Group(head, *(table for table in tables if table is not None), Text(about["notes"]))
 
 
 def blank(title: str, *columns: str) -> Table:
@@ -104,23 +108,35 @@ def blank(title: str, *columns: str) -> Table:
     return table
 
 
-def summary_table(comparison: xr.DataTree) -> Table:
-    """One row per result that has an error: in how many layers it differs, and where it does so most clearly."""
+def summary_table(comparison: xr.DataTree) -> Table | None:
+    """One row per result that has an error: in how many layers or heads it differs, and where it does so most clearly.
+
+    What has several values per head, as its map, is left to JSON and CSV.
+    """
     rows = difference_rows(comparison)
-    table = blank(
-        "Where the runs differ", "result", "differs in", "mean of one", "mean of other", "clearest, other − one"
-    )
+    if "differs" not in rows:
+        return None
+    columns = ("result", "differs in", "mean of one", "mean of other", "clearest, other − one")
+    table = blank("Where the runs differ (95 %, each value by itself)", *columns)
     table.columns[0].justify = "left"
-    for (group, result, place), part in rows[rows.differs.notna()].groupby(["group", "result", "place"], sort=False):
+    heads = rows.place.str.startswith("head=")
+    rows = rows[rows.differs.notna() & ~(heads & rows.place.str.contains(","))]
+    places = rows.place.where(~heads, "")
+    for (group, result, place), part in rows.groupby(["group", "result", places], sort=False):
         known = part.difference_se.notna().sum()
-        unknown = f", {len(part) - known} not determined" if known < len(part) else ""
+        unknown = f", {len(part) - known} not estimable" if known < len(part) else ""
         table.add_row(
             f"/{group}/{result} {place}".strip(),
-            f"{int(part.differs.sum())} of {len(part)} {part['axis'].iloc[0]}s{unknown}",
+            f"{int(part.differs.sum())} of {len(part)} {counted(part)}{unknown}",
             *(f"{part[run].mean():.4g}" if part[run].notna().any() else "–" for run in RUNS),
             clearest(part),
         )
     return table
+
+
+def counted(rows: pd.DataFrame) -> str:
+    """What the rows of one result are: heads, layers or blocks."""
+    return "heads" if rows.place.iloc[0].startswith("head=") else f"{rows['axis'].iloc[0]}s"
 
 
 def clearest(rows: pd.DataFrame) -> str:
@@ -129,7 +145,9 @@ def clearest(rows: pd.DataFrame) -> str:
     if known.empty:
         return "–"
     most = known.loc[(known.difference.abs() / known.difference_se).idxmax()]
-    return f"{most.difference:+.3g} ±{most.difference_se:.2g} at {meeting(int(most.at_one), int(most.at_other))}"
+    depth = meeting(int(most.at_one), int(most.at_other))
+    where = f"L{depth}H{most.place.removeprefix('head=')}" if most.place.startswith("head=") else depth
+    return f"{most.difference:+.3g} ±{most.difference_se:.2g} at {where}"
 
 
 def meeting(one: int, other: int) -> str:
@@ -145,18 +163,21 @@ def meetings(dataset: xr.Dataset) -> list[str]:
     ]
 
 
-def layer_table(comparison: xr.DataTree) -> Table:
+def layer_table(comparison: xr.DataTree) -> Table | None:
     """Position share, stable rank and relative norm of both runs, layer by layer; * where they differ."""
-    position = comparison["position"].to_dataset()
-    columns = [column for heading, *_ in HEADLINES for column in (f"{heading}\none", "\nother", "\nother − one")]
-    table = blank("Layer by layer, without small-sample bias, ± one standard error", "layer", *columns)
-    for at, layer in enumerate(meetings(position)):
-        row = position.isel(layer=at)
+    shown = {path: digits for path, digits in HEADLINES.items() if has(comparison, f"{path}_difference")}
+    if not shown:
+        return None
+    columns = [column for path in shown for column in (f"{heading(path)}\none", "\nother", "\nother − one")]
+    table = blank("Layer by layer, bias-corrected, ± one standard error", "layer", *columns)
+    for at, layer in enumerate(meetings(comparison["position"].to_dataset())):
         cells = []
-        for _, result, factor, digits in HEADLINES:
-            gap, error = (factor * float(row[f"{result}_{name}"]) for name in ("difference", "difference_se"))
-            cells += [number(factor * float(row[f"{result}_{run}"]), digits) for run in RUNS]
-            cells.append(with_error(gap, error, digits) + ("*" if row[f"{result}_differs"] else " "))
+        for path, digits in shown.items():
+            ends = ("one", "other", "difference", "difference_se")
+            one, other, gap, error = (factor(path) * numbers(comparison, f"{path}_{end}", layer=at) for end in ends)
+            star = "*" if numbers(comparison, f"{path}_differs", layer=at) else " "
+            cells += [number(float(one), digits), number(float(other), digits)]
+            cells.append(with_error(float(gap), float(error), digits) + star)
         table.add_row(layer, *cells)
     return table
 
@@ -173,13 +194,18 @@ def range_tables(comparison: xr.DataTree) -> list[Table]:
 
 def range_table(results: list[pd.DataFrame]) -> Table:
     """A few results, layer by layer: value [lowest, highest]."""
-    names = [" ".join([part.result.iloc[0], part.place.iloc[0]]).strip() for part in results]
+    names = [range_heading(part.iloc[0]) for part in results]
     columns = [column for name in names for column in (f"{name}\none", "\nother")]
-    table = blank("Value [lowest, highest with a group left out]; nothing is concluded", "layer", *columns)
+    table = blank("Value [leave-one-group-out range]; no test is made", "layer", *columns)
     for rows in zip(*(part.to_dict("records") for part in results), strict=True):
         cells = [f"{row[run]:.4g} [{row[f'{run}_low']:.4g}, {row[f'{run}_high']:.4g}]" for row in rows for run in RUNS]
         table.add_row(meeting(rows[0]["at_one"], rows[0]["at_other"]), *cells)
     return table
+
+
+def range_heading(row: pd.Series) -> str:
+    """What a result is called, with the point on a further axis."""
+    return ", ".join(filter(None, [label_of(f"{row.group}/{row.result}"), row.place]))
 
 
 def angle_table(comparison: xr.DataTree) -> Table | None:
@@ -199,25 +225,31 @@ def angle_table(comparison: xr.DataTree) -> Table | None:
 
 
 def outlier_table(comparison: xr.DataTree) -> Table | None:
-    """What outlier tokens change, by the plain formulas and beside the noise floor; only where nothing else differs."""
+    """What outlier tokens change, as plug-in estimates beside noise floor or null; only where nothing else differs."""
     kept = comparison.attrs.get("outliers_kept_in")
-    if kept is None:
+    paths = [path for path, *_ in OUTLIERS]
+    if kept is None or not all(has(comparison, f"{path}_one") for path in paths):
         return None
-    order = [("kept", kept), ("dropped", RUNS[1 - RUNS.index(kept)])]
+    order = (kept, RUNS[1 - RUNS.index(kept)])
     columns = [
         name
-        for heading, *_, beside, _, _ in OUTLIERS
-        for name in (f"{heading}\nkept", f"\n{beside}", "\ndropped", f"\n{beside}")
+        for path, beside, _ in OUTLIERS
+        for name in (f"{plug_in(path)}\nkept", f"\n{beside}", "\ndropped", f"\n{beside}")
     ]
-    table = blank("What outlier tokens change (plain formulas)", "layer", *columns)
-    datasets = {name: comparison[name].to_dataset() for name in ("variance", "position")}
-    datasets["variance"] = datasets["variance"].sel(component="position")
-    for at, layer in enumerate(meetings(datasets["position"])):
+    table = blank("What outlier tokens change (plug-in estimates)", "layer", *columns)
+    values = {path: comparison[path.partition("/")[0]].to_dataset() for path in paths}
+    values[paths[0]] = values[paths[0]].sel(component="position")
+    for at, layer in enumerate(meetings(values[paths[1]])):
         cells = [
-            number(factor * float(datasets[group][f"{result}{ending}_{run}"][at]), digits)
-            for _, group, result, beside, factor, digits in OUTLIERS
-            for _, run in order
+            number(factor(path) * float(values[path][f"{path.partition('/')[2]}{ending}_{run}"][at]), digits)
+            for path, beside, digits in OUTLIERS
+            for run in order
             for ending in ("", f"_{beside}")
         ]
         table.add_row(layer, *cells)
     return table
+
+
+def plug_in(path: str) -> str:
+    """The heading of a plug-in estimate in a table of nothing else."""
+    return "position share %" if path == "variance/share" else heading(path).removesuffix(", plug-in")

@@ -1,94 +1,163 @@
-"""The table of heads: one row per head, as data and as it is printed."""
+"""The tables of heads: one row per head, as data and as they are printed."""
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from rich.table import Table
-from rich.text import Text
 
-from armillary.errors import RequestError
-from armillary.measures.taxonomy import GENERAL, SPECIAL
-from armillary.printing.numbers import number, with_error
+from armillary.errors import RequestError, did_you_mean
+from armillary.printing.numbers import draws_of, factor, heading, number, with_error
+from armillary.printing.panels import Column, Panels
+from armillary.results.reading import array, draws, has, label_of, require
+from armillary.results.schema.heads import SCALARS
+from armillary.results.schema.naming import KINDS, REPEATED, SCORES
 from armillary.results.store import Run
 
-COLUMNS = ("head", "kind", "induction", "duplicate", "previous", "first", "near", "itself", "entropy", "of max",
-           "distance", "signal", "rank", "driven by")  # fmt: skip
-KINDS = (*SPECIAL, *GENERAL, "uniform")
-SHOWN = ("entropy", "entropy_relative", "mass_first", "mass_self", "mass_previous", "distance", "signal_propagation",
-         "rank_effective", "rank_stable")  # fmt: skip
+DOMINANT = "dominant QK term"
+DIGITS = {"entropy": 2, "signal_propagation": 2, "distance": 1, "rank_effective": 1}
+"""Digits of what is not a share; shares have one, in per cent."""
+
+ON_TEXT = ("mass_self", "entropy", "entropy_relative", "distance", "signal_propagation", "rank_effective")
+"""What of /heads is printed; the rest is the masses that the scores repeat, and another rank."""
+
+
+def only_named(results: xr.DataTree) -> bool:
+    """Whether a run holds the kinds of heads without what they were made of: nothing can be added to it."""
+    return "taxonomy" in results.children and not {"heads", "head_groups"} <= set(results.children)
 
 
 def head_table(run: Run, kind: str | None = None) -> pd.DataFrame:
-    """One row per head, or per head of one kind: its name, its scores and what it does on text, each with its error."""
-    if kind is not None and kind not in KINDS:
-        raise RequestError(f"expected a kind of head among {', '.join(KINDS)}, came {kind!r}")
-    names, heads = (run.results[name].to_dataset() for name in ("taxonomy", "heads"))
-    columns = {"kind": names.kind}
-    for source, wanted in ((names, (*SPECIAL, *GENERAL)), (heads, SHOWN)):
-        for name in wanted:
-            columns |= {name: source[name], f"{name}_se": source[f"{name}_se"]}
-    index = pd.MultiIndex.from_product([range(size) for size in names.kind.shape], names=["block", "head"])
-    if "constituents" in run.results:
-        columns |= driver(run.results["constituents"].share)
+    """One row per head, or per head of one kind: its kind, its scores and what it does on text, each with its error.
+
+    A run may lack the kinds or what heads do on text; then it has fewer columns.
+    """
+    wanted = stored_kind(kind)
+    held = run.results.children
+    require(run.results, "taxonomy" if wanted or "heads" not in held else "heads")
+    columns = {"kind": array(run.results, "taxonomy/kind")} if "taxonomy" in held else {}
+    for group, names in (("taxonomy", SCORES), ("heads", SCALARS)):
+        paths = {f"{name}{ending}": f"{group}/{name}{ending}" for name in names for ending in ("", "_se")}
+        columns |= {name: array(run.results, path) for name, path in paths.items() if has(run.results, path)}
+    shape = next(iter(columns.values())).shape
+    if "constituents" in held:
+        columns |= dominant(array(run.results, "constituents/share"))
+    index = pd.MultiIndex.from_product([range(size) for size in shape], names=["block", "head"])
     frame = pd.DataFrame({name: values.values.ravel() for name, values in columns.items()}, index=index)
-    return frame if kind is None else frame[frame.kind == kind]
+    return frame[frame.kind == wanted] if wanted else frame
 
 
-def driver(share: xr.DataArray) -> dict[str, xr.DataArray]:
-    """The constituent with the largest share in each head's logits, query part then key part, and that share."""
+def stored_kind(kind: str | None) -> str | None:
+    """The word that a run stores for a kind of head, which may be asked for by the field's word too."""
+    stored = {name: word for word, field in KINDS.items() for name in (word, field)}
+    if kind is not None and kind not in stored:
+        raise RequestError(f"expected a kind of head, got {kind!r}: {did_you_mean(kind, stored)}")
+    return None if kind is None else stored[kind]
+
+
+def dominant(share: xr.DataArray) -> dict[str, xr.DataArray]:
+    """The constituent with the largest share in each head's logits, query → key, and that share."""
     flat = share.stack(pair=("part_query", "part_key")).fillna(-np.inf)
     best = flat.argmax("pair")
-    names = np.array([f"{query}·{key}" for query, key in flat.pair.values])
+    names = np.array([f"{query} → {key}" for query, key in flat.pair.values])
     known = np.isfinite(flat.max("pair"))
-    return {"driver": best.copy(data=np.where(known, names[best], "")), "driver_share": flat.max("pair").where(known)}
+    return {
+        "dominant_qk_term": best.copy(data=np.where(known, names[best], "")),
+        "dominant_qk_share": flat.max("pair").where(known),
+    }
 
 
-def printed(run: Run, frame: pd.DataFrame) -> Table:
-    """The rows for a terminal; block 10, head 7 is L10H7."""
-    about = run.provenance
-    out = Table(
-        title=Text(f"heads of {about['model']} on {about['corpus']}"),
-        caption=Text(caption(run)),
-        caption_justify="left",
-        title_justify="left",
-        box=None,
-        padding=(0, 1, 0, 0),
+def summary(run: Run, frame: pd.DataFrame) -> Panels:
+    """The heads that have a kind, best first per kind, for a terminal; every head where the run has no kinds."""
+    if "kind" not in frame:
+        return printed(run, frame)
+    frame = best_first(frame)
+    score = [*zip(frame.deciding, frame.deciding_se, strict=True)]
+    columns = [*names_of(frame), Column("score %", [with_error(100 * value, 100 * error, 1) for value, error in score])]
+    columns += [column_of(frame, "heads", name) for name in ("entropy_relative", "distance") if name in frame]
+    return Panels(title(run), columns + terms(frame), caption(run))
+
+
+def best_first(frame: pd.DataFrame) -> pd.DataFrame:
+    """The heads that have a kind, in the order of the kinds, with the score that decides it, highest first."""
+    parts = []
+    for kind in KINDS:
+        name = kind if kind in SCORES else "entropy_relative"
+        scores = [frame[each] if each in frame else pd.Series(np.nan, frame.index) for each in (name, f"{name}_se")]
+        part = frame.assign(deciding=scores[0], deciding_se=scores[1])[frame.kind == kind]
+        parts.append(part.sort_values("deciding", ascending=False, kind="stable"))
+    return pd.concat(parts)
+
+
+def printed(run: Run, frame: pd.DataFrame) -> Panels:
+    """Every row for a terminal, in the order of the heads."""
+    columns = names_of(frame)
+    for group, names in (("taxonomy", SCORES), ("heads", ON_TEXT)):
+        columns += [column_of(frame, group, name) for name in names if name in frame]
+    return Panels(title(run), columns + terms(frame), caption(run))
+
+
+def names_of(frame: pd.DataFrame) -> list[Column]:
+    """The first columns: block 10, head 7 is L10H7, and its kind."""
+    heads = Column("head", [f"L{block}H{head}" for block, head in frame.index], words=True)
+    return (
+        [heads, Column("kind", [KINDS.get(kind, "") for kind in frame.kind], words=True)]
+        if "kind" in frame
+        else [heads]
     )
-    for name in COLUMNS:
-        out.add_column(name, justify="left" if name in ("head", "kind", "driven by") else "right", no_wrap=True)
-    for (block, head), row in frame.iterrows():
-        out.add_row(
-            f"L{block}H{head}",
-            row.kind,
-            *(with_error(row[score], row[f"{score}_se"], 2) for score in (*SPECIAL, "sink")),
-            *(number(row[name], 2) for name in ("local", "mass_self", "entropy", "entropy_relative")),
-            number(row.distance, 1),
-            number(row.signal_propagation, 2),
-            number(row.rank_effective, 1),
-            row.get("driver", ""),
+
+
+def column_of(frame: pd.DataFrame, group: str, name: str) -> Column:
+    """A result of every head; scores with their errors."""
+    path = f"{group}/{name}"
+    values, digits = factor(path) * frame[name], DIGITS.get(name, 1)
+    errors = factor(path) * frame[f"{name}_se"]
+    if group == "taxonomy":
+        return Column(
+            heading(path), [with_error(value, error, digits) for value, error in zip(values, errors, strict=True)]
         )
-    return out
+    return Column(heading(path), [number(value, digits) for value in values])
+
+
+def terms(frame: pd.DataFrame) -> list[Column]:
+    """The dominant constituent of every head's logits and its share, where the run knows it."""
+    if "dominant_qk_term" not in frame:
+        return []
+    pairs = zip(frame.dominant_qk_term, frame.dominant_qk_share, strict=True)
+    return [Column(DOMINANT, [f"{term} {100 * share:.0f} %" if term else "–" for term, share in pairs], words=True)]
+
+
+def title(run: Run) -> str:
+    """Whose heads, on which text."""
+    return f"Attention heads of {run.provenance.get('model', 'a model')} on {run.provenance.get('corpus', 'a text')}"
 
 
 def caption(run: Run) -> str:
-    """How to read the table: what the columns are, what the random twin reaches, how many heads have which name."""
-    names = run.results["taxonomy"].to_dataset()
-    shown = {
-        "induction": "induction",
-        "duplicate": "duplicate",
-        "previous": "previous",
-        "first": "sink",
-        "near": "local",
-    }
-    nulls = ", ".join(f"{label} {float(names[f'{score}_null']):.2f}" for label, score in shown.items())
-    counts = pd.Series(names.kind.values.ravel().astype(str)).value_counts()
-    named = ", ".join(f"{counts.get(kind, 0)} {kind}" for kind in KINDS)
-    lines = (
-        f"{named}, {counts.get('', 0)} without a name.",
-        "Attention, as a share: induction, duplicate and previous on random tokens that come twice; first (position "
-        "0), near (within 4 tokens) and itself on text. ± one standard error; --json and --csv give the others.",
-        f"The highest of any head of the random twin: {nulls}. A name needs clearly more than that.",
-        "entropy in nats, and as a share of its maximum; distance in tokens; signal: signal propagation; "
-        "rank: effective rank of a map; driven by: the constituent of the logits (query · key) with the largest share.",
+    """How many heads have which kind, and how to read the columns."""
+    lines = [*kinds_counted(run), *scores_explained(run)] if "taxonomy" in run.results.children else []
+    if "constituents" in run.results.children:
+        lines.append(f"{DOMINANT}: query → key, the largest {label_of('constituents/share')}.")
+    return "\n".join([*lines, "--all prints every head; --json and --csv also give the other errors."])
+
+
+def kinds_counted(run: Run) -> list[str]:
+    """How many heads are of each kind, and how many of none."""
+    counts = pd.Series(array(run.results, "taxonomy/kind").values.ravel().astype(str)).value_counts()
+    named = ", ".join(f"{counts.get(kind, 0)} {field}" for kind, field in KINDS.items())
+    none = int(counts.get("", 0))
+    return [f"{named}.", "1 head has no kind." if none == 1 else f"{none} heads have no kind."]
+
+
+def scores_explained(run: Run) -> list[str]:
+    """What the scores are, what their errors are over, and what the random-weight control reaches."""
+    repeats = draws(run.results, "taxonomy/induction") or "some"
+    over = draws_of(str(run.provenance.get("groups", "")))
+    nulls = ", ".join(
+        f"{KINDS[name]} {100 * float(array(run.results, f'taxonomy/{name}_null')):.1f}" for name in SCORES
     )
-    return "\n".join(lines)
+    repeated, on_text = (
+        ", ".join(KINDS[name] for name in SCORES if (name in REPEATED) == asked) for asked in (True, False)
+    )
+    return [
+        f"score %: the attention that decides the kind. {repeated}: repeated random tokens, ± one standard error (SE) "
+        f"over {repeats} windows; {on_text}: text, ± one SE over {over}; uniform: relative entropy.",
+        f"Highest score of any head of the random-weight control, in %: {nulls}. A kind needs clearly more.",
+    ]

@@ -3,16 +3,20 @@
 import numpy as np
 import pandas as pd
 import xarray as xr
-from rich.table import Table
-from rich.text import Text
 
-from armillary.printing.numbers import with_error
+from armillary.printing.numbers import draws_of, heading, number, with_error
+from armillary.printing.panels import Column, Panels
+from armillary.results.reading import require
 from armillary.results.store import Run
+
+GROUPS = ("variance", "position", "norms")
+"""What the table needs."""
 
 
 def table(run: Run) -> pd.DataFrame:
     """One row per layer: shares of variance, stable rank, relative norm, norm, each with its error and its null."""
-    variance, position, norms = (run.results[name].to_dataset() for name in ("variance", "position", "norms"))
+    require(run.results, *GROUPS)
+    variance, position, norms = (run.results[name].to_dataset() for name in GROUPS)
     columns: dict[str, xr.DataArray] = {}
     for component in variance.component.values:
         columns[f"{component}_share"] = variance.share.sel(component=component)
@@ -30,51 +34,55 @@ def table(run: Run) -> pd.DataFrame:
     )
 
 
-def printed(run: Run) -> Table:
-    """The table for a terminal: corrected values first, one standard error after ±, the null in its own column."""
-    about = run.provenance
-    out = Table(
-        title=Text(f"{about['model']} on {about['corpus']}: {about['contexts']} windows of {about['length']} tokens"),
-        caption=Text(caption(run)),
-        caption_justify="left",
-        title_justify="left",
-    )
-    for name in ("layer", "position %", "raw", "null", "context %", "null", "rest %", "stable rank", "raw", "null",
-                 "relative norm", "raw", "null", "norm"):  # fmt: skip
-        out.add_column(name, justify="right", style="dim" if name in ("raw", "null") else "", no_wrap=True)
-    for layer, row in table(run).iterrows():
-        out.add_row(
-            str(layer),
-            with_error(100 * row.position_share_corrected, 100 * row.position_share_corrected_se, 2),
-            f"{100 * row.position_share:.2f}",
-            f"{100 * row.position_share_null:.2f}",
-            f"{100 * row.context_share:.1f}",
-            f"{100 * row.context_share_floor:.1f}",
-            f"{100 * row.residual_share:.1f}",
-            with_error(row.rank_stable_corrected, row.rank_stable_corrected_se, 2),
-            f"{row.rank_stable:.2f}",
-            f"{row.rank_stable_null:.1f}",
-            with_error(row.relative_norm_corrected, row.relative_norm_corrected_se, 3),
-            f"{row.relative_norm:.3f}",
-            f"{row.relative_norm_null:.3f}",
-            with_error(row.norm, row.norm_se, 1),
-        )
-    return out
+def printed(run: Run) -> Panels:
+    """The table for a terminal: bias-corrected values first, one SE after ±, nulls in columns of their own."""
+    about, rows = run.provenance, table(run)
+    columns = [
+        Column("layer", [str(layer) for layer in rows.index]),
+        *estimate(rows, "position %", "position_share", 100, (2, 2)),
+        Column("context %", plain(rows.context_share, 100, 1)),
+        Column("null", plain(rows.context_share_floor, 100, 1), quiet=True),
+        Column("residual %", plain(rows.residual_share, 100, 1)),
+        *estimate(rows, heading("position/rank_stable_corrected"), "rank_stable", 1, (2, 1)),
+        *estimate(rows, heading("position/relative_norm_corrected"), "relative_norm", 1, (3, 3)),
+        Column(heading("norms/norm"), erring(rows.norm, rows.norm_se, 1, 1)),
+    ]
+    read = f"{about['contexts']} windows of {about['length']} tokens"
+    return Panels(f"{about['model']} on {about['corpus']}: {read}", columns, caption(run))
+
+
+def estimate(rows: pd.DataFrame, name: str, result: str, times: int, digits: tuple[int, int]) -> list[Column]:
+    """A bias-corrected result with its error, the plug-in estimate and its null."""
+    corrected, error = (rows[f"{result}_corrected{ending}"] for ending in ("", "_se"))
+    return [
+        Column(name, erring(corrected, error, times, digits[0])),
+        Column("plug-in", plain(rows[result], times, digits[0]), quiet=True),
+        Column("null", plain(rows[f"{result}_null"], times, digits[1]), quiet=True),
+    ]
+
+
+def plain(values: pd.Series, times: int, digits: int) -> list[str]:
+    """The cells of numbers that have no error."""
+    return [number(times * value, digits) for value in values]
+
+
+def erring(values: pd.Series, errors: pd.Series, times: int, digits: int) -> list[str]:
+    """The cells of numbers with their standard errors."""
+    return [with_error(times * value, times * error, digits) for value, error in zip(values, errors, strict=True)]
 
 
 def caption(run: Run) -> str:
     """How to read the table, and what was left out."""
-    about, outliers = run.provenance, run.results["outliers"].to_dataset()
-    found = outliers.sizes["outlier"]
     lines = [
-        f"± one standard error over {about['groups']}; "
-        "– not determined: position is within 3 standard errors of nothing.",
-        "First without small-sample bias; raw: by the plain formula; null: what the plain formula gives when every "
-        "window is turned at random (for context: when tokens are dealt out anew among the windows).",
+        f"± is one standard error (SE) over {draws_of(str(run.provenance.get('groups', '')))}. "
+        "–: not estimable, position is within 3 SE of 0.",
+        "plug-in: the documents' own formula, with its small-sample bias. "
+        "null: circularly shifted windows (context: permutation null).",
     ]
-    if found:
-        texts = pd.Series(outliers.text.values.astype(str)).value_counts()
-        named = ", ".join(f"'{text}' ×{count}" for text, count in texts.head(4).items())
-        what = "left out" if about["outliers"] == "drop" else "kept"
-        lines.append(f"{found} tokens of massive norm were {what}: {named}{', …' if len(texts) > 4 else ''}.")
+    if "outliers" in run.results.children and (count := run.results["outliers"].sizes["outlier"]):
+        texts = pd.Series(run.results["outliers"].text.values.astype(str)).value_counts()
+        named = ", ".join(f"'{text}' ×{times}" for text, times in texts.head(4).items())
+        what = "left out" if run.provenance.get("outliers") == "drop" else "kept"
+        tokens = "1 token of massive norm was" if count == 1 else f"{count} tokens of massive norm were"
+        lines.append(f"{tokens} {what}: {named}{', …' if len(texts) > 4 else ''}.")
     return "\n".join(lines)

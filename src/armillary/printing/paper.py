@@ -10,65 +10,72 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from armillary.errors import RequestError
+from armillary.errors import RequestError, did_you_mean
+from armillary.printing.layers import GROUPS
 from armillary.printing.numbers import number
+from armillary.results.reading import array, has, label_of, row_of
 from armillary.results.store import Run
 
-SPREAD = "standard deviation over layers, the divisor being their number: not a standard error"
+SPREAD = "standard deviation over layers (divided by their number), not a standard error"
 
 
 @dataclass(frozen=True)
 class Line:
-    """One result of a table: how it is called, where it is found, how it is printed."""
+    """One result of a table: where it is found, how it is printed."""
 
-    heading: str
-    group: str
-    result: str
+    path: str
     digits: int = 2
     at: dict[str, int] = field(default_factory=dict)
 
     @property
-    def path(self) -> str:
-        """Where the result is found in a run."""
-        place = "".join(f" {axis}={value}" for axis, value in self.at.items())
-        return f"/{self.group}/{self.result}{place}"
+    def result(self) -> str:
+        """The result's name in its group."""
+        return self.path.partition("/")[2]
+
+    @property
+    def heading(self) -> str:
+        """What the result is called: the schema's label, whether it is a null, and the point on a further axis."""
+        base, null, _ = self.path.partition("_null")
+        label = row_of(f"{base}_corrected" if null else base).label or label_of(base)
+        ending = ", null" if null else ", bias-corrected" if base.endswith("_corrected") else ""
+        return label + ending + "".join(f", K = {value}" for value in self.at.values())
 
 
-SCREENOT = Line("ScreeNOT rank", "position", "rank_screenot", 0)
-RELATIVE_NORM = Line("relative norm", "position", "relative_norm", 3)
+SCREENOT = Line("position/rank_screenot", 0)
+RELATIVE_NORM = Line("position/relative_norm", 3)
 CONTEXT = (
-    Line("similarity between documents", "context", "similarity_between"),
-    Line("similarity within documents", "context", "similarity_within"),
-    Line("incoherence, mean", "context", "incoherence_mean", 3),
-    Line("incoherence, max", "context", "incoherence_max", 3),
+    Line("context/similarity_between"),
+    Line("context/similarity_within"),
+    Line("context/incoherence_mean", 3),
+    Line("context/incoherence_max", 3),
 )
 TABLES: dict[str, tuple[Line, ...]] = {
     "summary": (SCREENOT, RELATIVE_NORM, *CONTEXT),
     "ranks": (
         SCREENOT,
-        Line("ScreeNOT rank, null", "position", "rank_screenot_null", 0),
-        Line("held-out rank", "position", "rank_heldout", 0),
-        Line("stable rank", "position", "rank_stable"),
-        Line("stable rank, corrected", "position", "rank_stable_corrected"),
-        Line("stable rank, null", "position", "rank_stable_null"),
+        Line("position/rank_screenot_null", 0),
+        Line("position/rank_heldout", 0),
+        Line("position/rank_stable"),
+        Line("position/rank_stable_corrected"),
+        Line("position/rank_stable_null"),
     ),
     "position": (
         RELATIVE_NORM,
-        Line("relative norm, corrected", "position", "relative_norm_corrected", 3),
-        Line("relative norm, null", "position", "relative_norm_null", 3),
-        Line("position share, corrected", "position", "share_corrected", 3),
-        Line("position share, null", "position", "share_null", 3),
+        Line("position/relative_norm_corrected", 3),
+        Line("position/relative_norm_null", 3),
+        Line("position/share_corrected", 3),
+        Line("position/share_null", 3),
     ),
     "low-frequency": tuple(
-        Line(f"low-frequency share, K = {highest}{what}", "position", result, 3, {"frequency": highest})
-        for what, result in (("", "low_frequency_share"), (", null", "low_frequency_share_null"))
+        Line(f"position/{result}", 3, {"frequency": highest})
+        for result in ("low_frequency_share", "low_frequency_share_null")
         for highest in (1, 3, 5, 10)
     ),
     "similarity": (
         *CONTEXT,
-        Line("similarity, null", "context", "similarity_null"),
-        Line("incoherence, mean, null", "context", "incoherence_mean_null_rotation", 3),
-        Line("incoherence, max, null", "context", "incoherence_max_null_rotation", 3),
+        Line("context/similarity_null"),
+        Line("context/incoherence_mean_null_rotation", 3),
+        Line("context/incoherence_max_null_rotation", 3),
     ),
 }
 """summary is the paper's table 1, ranks its tables 4 and 5, position its table 6, low-frequency 2 and 3 for P Pᵀ."""
@@ -81,24 +88,30 @@ def offered(run: Run) -> list[str]:
 
 def values(run: Run, line: Line) -> xr.DataArray | None:
     """One result layer by layer, or nothing where the run lacks it."""
-    group = run.results[line.group].to_dataset() if line.group in run.results.children else xr.Dataset()
-    if line.result not in group:
+    if not has(run.results, line.path):
         return None
-    array = group[line.result]
-    if any(value >= array.sizes[axis] for axis, value in line.at.items()):
-        return None
-    return array.isel(line.at)
+    found = array(run.results, line.path)
+    return None if any(value >= found.sizes[axis] for axis, value in line.at.items()) else found.isel(line.at)
+
+
+def depth(run: Run) -> int:
+    """How many layers the results of a run have."""
+    found = [values(run, line) for lines in TABLES.values() for line in lines]
+    return max((each.sizes["layer"] for each in found if each is not None), default=0)
 
 
 def lines_of(runs: Sequence[Run], name: str) -> list[Line]:
     """The lines of a table that the runs can fill; an error that says which tables there are where one cannot."""
     for run in runs:
-        known = offered(run)
+        known = [*(["decomposition"] if set(GROUPS) <= set(run.results.children) else []), *offered(run)]
+        what = f"the run in {run.folder}" if run.folder else "the run"
+        if name not in TABLES:
+            raise RequestError(f"expected a table of {what}, got {name!r}: {did_you_mean(name, known)}")
         if name not in known:
-            what = f"the run in {run.folder}" if run.folder else "the run"
-            missing = f" (it lacks {', '.join(line.path for line in TABLES[name])})" if name in TABLES else ""
+            lacking = ", ".join(f"/{line.path}" for line in TABLES[name])
             raise RequestError(
-                f"{what} has no table {name!r}{missing}: there are {', '.join(['decomposition', *known])}"
+                f"expected a run with results for the table {name}, got {what}, which lacks {lacking}: "
+                f"choose {', '.join(known) or 'another run, this one has no table'}"
             )
     return [line for line in TABLES[name] if any(values(run, line) is not None for run in runs)]
 
@@ -107,7 +120,7 @@ def paper_table(runs: Sequence[Run], name: str) -> pd.DataFrame:
     """A table as data: one row per result and run, a column per layer, then mean and spread over layers.
 
     `spread_over_layers` is the standard deviation over layers (divisor: their number), not a standard error; layers
-    whose value is not determined are left out of both. The table "summary" has one row per run and, for each result,
+    whose value is not estimable are left out of both. The table "summary" has one row per run and, for each result,
     its mean and its spread.
     """
     lines = lines_of(runs, name)
@@ -121,7 +134,7 @@ def paper_table(runs: Sequence[Run], name: str) -> pd.DataFrame:
 def row(run: Run, line: Line) -> dict[str, object]:
     """One result of one run."""
     found = values(run, line)
-    numbers = np.full(run.results["residual"].sizes["layer"], np.nan) if found is None else np.asarray(found.values)
+    numbers = np.full(depth(run), np.nan) if found is None else np.asarray(found.values)
     known = numbers[~np.isnan(numbers)]
     mean, spread = (known.mean(), known.std()) if len(known) else (np.nan, np.nan)
     about = {name: run.provenance.get(name) for name in ("model", "corpus", "contexts")}
@@ -148,7 +161,7 @@ def printed(runs: Sequence[Run], name: str, width: int) -> Group:
     frame = paper_table(runs, name)
     tables = [summary_panel(frame, lines)] if name == "summary" else layer_panels(frame, lines, runs, width)
     meanings = {line.result: meaning for line in lines for run in runs if (meaning := meaning_of(run, line))}
-    below = [f"spread: {SPREAD}; – not determined, or not measured in this run."]
+    below = [f"spread: {SPREAD}. –: not estimable, or not measured in this run."]
     return Group(*tables, Text("\n".join(below + [f"{result}: {meaning}." for result, meaning in meanings.items()])))
 
 
@@ -187,7 +200,7 @@ def layer_panels(frame: pd.DataFrame, lines: Sequence[Line], runs: Sequence[Run]
 
 
 def pieces(names: list[str], count: int) -> list[list[str]]:
-    """The columns in pieces of at most so many; mean and spread, the last two, stay together."""
+    """The columns in pieces of at most `count`; mean and spread, the last two, stay together."""
     layers, last = names[:-2], names[-2:]
     cut = [layers[at : at + count] for at in range(0, len(layers), count)]
     return [*cut[:-1], cut[-1] + last] if len(cut[-1]) + 2 <= count else [*cut, last]
@@ -195,12 +208,12 @@ def pieces(names: list[str], count: int) -> list[list[str]]:
 
 def cells(frame: pd.DataFrame, lines: Sequence[Line], runs: Sequence[Run]) -> dict[str, list[str]]:
     """The text of every cell, column by column; nothing where a model has no such layer."""
-    rows = [(line.digits, run.results["residual"].sizes["layer"]) for line in lines for run in runs]
+    rows = [(line.digits, depth(run)) for line in lines for run in runs]
     layers = [name for name in frame if name.startswith("layer_")]
     texts = {
         name.removeprefix("layer_"): [
-            number(value, digits) if at < depth else ""
-            for value, (digits, depth) in zip(frame[name], rows, strict=True)
+            number(value, digits) if at < count else ""
+            for value, (digits, count) in zip(frame[name], rows, strict=True)
         ]
         for at, name in enumerate(layers)
     }

@@ -10,10 +10,13 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from armillary.errors import RequestError
+from armillary.errors import RequestError, did_you_mean, refuse_outside
 from armillary.measures.maps import angle_correlation, head_mean, row_entropy, strongest_pairs
 from armillary.measures.words import word_attention
 from armillary.system.texts import escaped
+
+MEANS = ("plain", "output")
+"""How heads are averaged: all equal, or weighted by the norm of what they add through W_O."""
 
 
 def layers(
@@ -46,13 +49,13 @@ def tokens(
 def as_json(prompt: xr.Dataset, table: pd.DataFrame, continuation: str | None) -> str:
     """The table with the tokens and the continuation, as one JSON object."""
     rows = json.loads(table.reset_index().to_json(orient="records"))
-    told = {"model": prompt.attrs["model"], "tokens": prompt.text.values.tolist(), "rows": rows}
-    return json.dumps(told | {"continuation": None if continuation is None else escaped(continuation)}, indent=1)
+    read = {"model": prompt.attrs["model"], "tokens": prompt.text.values.tolist(), "rows": rows}
+    return json.dumps(read | {"continuation": None if continuation is None else escaped(continuation)}, indent=1)
 
 
 def as_csv(table: pd.DataFrame) -> str:
     """The table as CSV, pairs as words."""
-    return str(table.assign(strongest=table.strongest.map(_told)).to_csv())
+    return str(table.assign(strongest=table.strongest.map(_pairs)).to_csv())
 
 
 def printed(prompt: xr.Dataset, table: pd.DataFrame, continuation: str | None) -> Group:
@@ -65,53 +68,12 @@ def printed(prompt: xr.Dataset, table: pd.DataFrame, continuation: str | None) -
         out.add_row(str(number), *(Text(_cell(name, value)) for name, value in row.items()))
     if continuation is None:
         return Group(out)
-    return Group(out, Text(f"goes on: {escaped(continuation)}"))
-
-
-def answers(found: xr.Dataset) -> Group:
-    """The built-in task's answers and masses for a terminal."""
-    lines = Table(box=None, pad_edge=False, title=Text(f"{found.attrs['model']}: clues"), title_justify="left")
-    lines.add_column("word")
-    for shots in found.shots.values:
-        lines.add_column(f"{shots} shots", overflow="fold")
-    for word in found.word.values:
-        lines.add_row(Text(str(word)), *(Text(str(text)) for text in found.continuation.sel(word=word).values))
-    looks = Table(
-        box=None,
-        pad_edge=False,
-        title=Text("where the tokens of examples look, % of their attention (in brackets: random weights)"),
-        title_justify="left",
-    )
-    for name in ("shots", "block", "themselves", "own example", "other examples", "elsewhere"):
-        looks.add_column(name, justify="right")
-    for shots in found.shots.values:
-        for block in range(found.sizes["block"]):
-            at = found.sel(shots=shots).isel(block=block)
-            looks.add_row(str(shots), str(block), *(_share(at, name) for name in _LOOKS))
-    return Group(lines, Text(""), looks)
-
-
-def answers_json(found: xr.Dataset) -> str:
-    """Answers and masses of the built-in task as one JSON object."""
-    lines = {
-        str(shots): dict(zip(found.word.values.tolist(), row.values.tolist(), strict=True))
-        for shots, row in zip(found.shots.values, found.continuation, strict=True)
-    }
-    rows = json.loads(answers_frame(found).to_json(orient="records"))
-    return json.dumps({"model": found.attrs["model"], "clues": lines, "rows": rows}, indent=1)
-
-
-def answers_frame(found: xr.Dataset) -> pd.DataFrame:
-    """The masses of the built-in task, a row per number of shots and block."""
-    return found.drop_vars("continuation").drop_vars("word").to_dataframe().reset_index()
-
-
-_LOOKS = ("diagonal", "within", "across", "outside")
+    return Group(out, Text(f"continuation: {escaped(continuation)}"))
 
 
 def _layer(prompt: xr.Dataset, block: int, head: int | None, mean: str, words: bool, pairs: int) -> dict[str, Any]:
     maps, weight = _maps(prompt, block, head, mean, words)
-    entropy = np.stack([row_entropy(one) for one in maps])
+    entropy = np.stack([row_entropy(each) for each in maps])
     pattern, texts = head_mean(maps, weight), _texts(prompt, words)
     best = strongest_pairs(pattern, pairs)
     plain = head_mean(*_maps(prompt, block, head, mean, False))
@@ -140,20 +102,19 @@ def _maps(prompt: xr.Dataset, block: int, head: int | None, mean: str, words: bo
     if not words:
         return maps, weight
     index = prompt.word_index.values
-    means = np.stack([np.bincount(index, one) / np.bincount(index) for one in weight])
-    return np.stack([word_attention(one, index) for one in maps]), means
+    means = np.stack([np.bincount(index, each) / np.bincount(index) for each in weight])
+    return np.stack([word_attention(each, index) for each in maps]), means
 
 
 def _check(prompt: xr.Dataset, block: int, head: int | None, mean: str, words: bool) -> None:
     blocks, heads = prompt.sizes["block"], prompt.sizes["head"]
-    if not 0 <= block < blocks:
-        raise RequestError(f"expected a layer from 0 to {blocks - 1}, came {block}")
-    if head is not None and not 0 <= head < heads:
-        raise RequestError(f"expected a head from 0 to {heads - 1}, came {head}")
-    if mean not in ("plain", "output"):
-        raise RequestError(f"expected mean plain or output, came {mean!r}")
+    refuse_outside("a layer", block, 0, blocks - 1)
+    if head is not None:
+        refuse_outside("a head", head, 0, heads - 1)
+    if mean not in MEANS:
+        raise RequestError(f"expected {' or '.join(MEANS)} for mean, got {mean!r}: {did_you_mean(mean, MEANS)}")
     if words and "word_index" not in prompt:
-        raise RequestError("expected a tokenizer to know words by, came token ids alone; leave words out")
+        raise RequestError("expected a tokenizer, which knows words, got token ids alone: leave words out")
 
 
 def _texts(prompt: xr.Dataset, words: bool) -> list[str]:
@@ -168,16 +129,11 @@ def _cell(name: Any, value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return _told(value)
+        return _pairs(value)
     return "–" if np.isnan(value) else f"{value:.3f}"
 
 
-def _told(pairs: list[dict[str, Any]]) -> str:
+def _pairs(pairs: list[dict[str, Any]]) -> str:
     return ", ".join(
-        (f"{one['query']}→" if "query" in one else "") + f"{one['key']} {one['mass']:.2f}" for one in pairs
+        (f"{pair['query']}→" if "query" in pair else "") + f"{pair['key']} {pair['mass']:.2f}" for pair in pairs
     )
-
-
-def _share(at: xr.Dataset, name: str) -> str:
-    value, error, null = (100 * float(at[f"mass_{name}{ending}"]) for ending in ("", "_se", "_null"))
-    return f"{value:.1f}" + ("" if np.isnan(error) else f" ±{error:.1f}") + f" ({null:.1f})"

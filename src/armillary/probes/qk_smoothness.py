@@ -13,8 +13,9 @@ from armillary.measures.smoothness import gram, low_frequency_share
 from armillary.models.attention import AttentionCall, products
 from armillary.models.parts import query_key_parts, rotation_at
 from armillary.models.view import View
-from armillary.probes.constituents import Known, ReadPlan, all_known, attention_inputs, read_plan
-from armillary.prompts.prompt import read_pass
+from armillary.probes.inputs import Known, all_known, attention_inputs
+from armillary.probes.windows import ReadPlan, read_plan
+from armillary.prompts.ids import read_pass
 from armillary.results.measuring import described
 from armillary.results.store import Run
 
@@ -23,35 +24,35 @@ HIGHEST = 20
 
 
 def qk_smoothness(view: View, run: Run, *, windows: int = 8) -> xr.Dataset:
-    """How smooth P Pᵀ, P W Pᵀ and the logits are, and how often the position part peaks at its own position.
+    """How smooth P Pᵀ, P W Pᵀ and the logits are, and how often the positional part peaks at its own position.
 
     low_frequency_share_gram(block, frequency): of the cosines of the position vectors of the attention's input.
-    low_frequency_share_weighted(block, head, frequency): of P W Pᵀ, the position–position part, vectors as long as they
-    are and turned by their positions. low_frequency_share_logits: of the full scores before mask, soft cap and ALiBi,
+    low_frequency_share_weighted(block, head, frequency): of P W Pᵀ, the position → position term, vectors of their own
+    norm and rotated by their positions. low_frequency_share_logits: of the full scores before mask, soft cap and ALiBi,
     mean over windows, with its error over documents. argmax_share(block, head): of (P + mean) W (P + mean)ᵀ, biases
-    counted. Those of P have their null from the run's turned windows. Only positions that the run measured count. Where
-    q and k are normalised the norm's size is that of mean + position.
+    counted. Those of P have their null from the run's circularly shifted windows. Only positions that the run measured
+    count. Where q and k are normalised the norm's size is that of mean + position.
     """
+    inputs = attention_inputs(view, run)
     plan = read_plan(view, run, None, windows)
     known = all_known(view, run, max(len(ids) for ids in plan.windows))
-    node = attention_inputs(view, run)
     found = [_position_scores(view, block, known[block], None) for block in range(view.n_blocks)]
-    nulls = [node.position_null.isel(block=block).values.astype(np.float64) for block in range(view.n_blocks)]
-    turned = [_position_scores(view, block, known[block], nulls[block]) for block in range(view.n_blocks)]
+    nulls = [inputs.position_null.isel(block=block).values.astype(np.float64) for block in range(view.n_blocks)]
+    shifted = [_position_scores(view, block, known[block], nulls[block]) for block in range(view.n_blocks)]
     logits, error = _logit_shares(view, plan, known[0].measured)
     bases = [known[block].position[known[block].measured] for block in range(view.n_blocks)]
     per_block, per_head = ("block", "frequency"), ("block", "head", "frequency")
-    gram_shares, gram_null = ([low_frequency_share(gram(one), HIGHEST) for one in side] for side in (bases, nulls))
+    gram_shares, gram_null = ([low_frequency_share(gram(basis), HIGHEST) for basis in side] for side in (bases, nulls))
     dataset = xr.Dataset(
         {
             "low_frequency_share_gram": (per_block, np.stack(gram_shares)),
             "low_frequency_share_gram_null": (per_block, np.stack(gram_null)),
-            "low_frequency_share_weighted": (per_head, np.stack([one.shares for one in found])),
-            "low_frequency_share_weighted_null": (per_head, np.stack([one.shares for one in turned])),
+            "low_frequency_share_weighted": (per_head, np.stack([scores.shares for scores in found])),
+            "low_frequency_share_weighted_null": (per_head, np.stack([scores.shares for scores in shifted])),
             "low_frequency_share_logits": (per_head, logits),
             "low_frequency_share_logits_se": (per_head, error),
-            "argmax_share": (("block", "head"), np.stack([one.peaks for one in found])),
-            "argmax_share_null": (("block", "head"), np.stack([one.peaks for one in turned])),
+            "argmax_share": (("block", "head"), np.stack([scores.peaks for scores in found])),
+            "argmax_share_null": (("block", "head"), np.stack([scores.peaks for scores in shifted])),
         },
         attrs={"model": view.name, "windows": len(plan.windows), "groups": len(plan.sizes)},
     )
@@ -67,7 +68,7 @@ def _logit_shares(
 
     def receive(call: AttentionCall) -> None:
         scores = products(call)[0].double().cpu().numpy()[:, rows[:, None], rows]
-        sums[group, call.block] += [low_frequency_share(one, HIGHEST) for one in scores]
+        sums[group, call.block] += [low_frequency_share(of_head, HIGHEST) for of_head in scores]
 
     for ids, number in zip(plan.windows, plan.groups, strict=True):
         group = int(number)
@@ -86,7 +87,7 @@ class _Peaks:
 def _position_scores(
     view: View, block: int, known: Known, basis: Float[np.ndarray, "position d_model"] | None
 ) -> _Peaks:
-    """What mean and position alone give: low-frequency shares of the position part, and where all of it peaks."""
+    """What mean and position alone give: low-frequency shares of the position → position term, and where all of it peaks."""
     position = known.position[known.measured] if basis is None else basis[: len(known.measured)]
     mean = np.broadcast_to(known.mean, position.shape)
     parts = torch.from_numpy(np.stack([mean, position])).to(view.device)

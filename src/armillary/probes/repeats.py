@@ -1,4 +1,4 @@
-"""The repeated-token test: random tokens that come twice tell what a head looks for, free of what a text means."""
+"""The repeated-token test: random tokens, repeated, show what a head looks for, free of what a text means."""
 
 from collections.abc import Callable
 
@@ -13,18 +13,16 @@ from armillary.models.attention import AttentionCall, attention_calls
 from armillary.models.view import View
 
 COPY = 64
-"""Tokens in one copy, fewer where the model takes no such window."""
+"""Tokens in one copy, fewer where the model takes no such long window."""
 
 WINDOWS = 8
 """How many windows of repeated tokens are read."""
-
-SCORES = ("induction", "duplicate", "previous")
 
 
 def repeated_windows(
     view: View, prefix: tuple[int, ...] = (), *, windows: int = WINDOWS, copy: int = COPY, seed: int = 0
 ) -> Int[np.ndarray, "repeat position"]:
-    """Windows of a prefix and random tokens twice over; no token comes twice within a copy, none is a special one."""
+    """Windows of a prefix and random tokens, repeated once; no token occurs twice within a copy, none is special."""
     vocabulary = view.backbone.get_input_embeddings().num_embeddings
     special = set(getattr(view.tokenizer, "all_special_ids", ())) | set(prefix)
     usable = np.setdiff1d(np.arange(vocabulary), list(special))
@@ -32,8 +30,8 @@ def repeated_windows(
     copy = min(copy, (longest - len(prefix)) // 2, len(usable))
     if copy < 4:
         raise RequestError(
-            f"expected a model that takes 4 tokens twice over, came {view.name}: windows of at most {longest} tokens, "
-            f"{len(usable)} tokens to draw from"
+            f"expected room for 4 repeated tokens, got windows of at most {longest} tokens and {len(usable)} tokens to "
+            f"draw from: the heads of {view.name} cannot be named"
         )
     generator = np.random.default_rng([seed, 3])
     drawn = np.stack([generator.choice(usable, copy, replace=False) for _ in range(windows)])
@@ -49,7 +47,7 @@ def repeat_scores(
     report: Callable[[int], None] = lambda windows: None,
     batch: int = 4,
 ) -> Float[np.ndarray, "score block head repeat"]:
-    """Attention from the second copy, mean over its tokens, on each of SCORES: the token after its first occurrence
+    """Attention from the second copy, mean over its tokens, on each of REPEATED: the token after its first occurrence
     (induction), its first occurrence (duplicate), the token before it (previous)."""
     copy = (tokens.shape[1] - prefix) // 2
     offsets = (1 - copy, -copy, -1)

@@ -1,5 +1,7 @@
 """One head in one window as an example: its scores by what makes them, the scores themselves, and the attention."""
 
+from itertools import product
+
 import numpy as np
 import xarray as xr
 from einops import einsum
@@ -10,19 +12,20 @@ from armillary.corpora.tokens import token_text
 from armillary.models.attention import AttentionCall
 from armillary.models.parts import query_key_parts
 from armillary.models.view import View
-from armillary.probes.constituents import Known, call_of, input_parts, known_parts
+from armillary.probes.constituents import call_of
+from armillary.probes.inputs import Known, input_parts, known_parts
 from armillary.results.measuring import described
 from armillary.results.schema.naming import PARTS
 from armillary.results.store import Run
 
 POSITIONS = 64
-"""So many positions are kept at most, from the first on."""
+"""How many positions are kept at most, from the first on."""
 
 Panel = Float[np.ndarray, "query key"]
 
 
 def six_panels(view: View, run: Run, share: xr.DataArray, *, context: int = 0) -> xr.Dataset:
-    """The scores of one head in one of the run's windows: four parts without the mean, all of it, and the pattern.
+    """The scores of one head in one of the run's windows: four parts without the mean, the logits, and the pattern.
 
     The head is the one with the largest `share` of position · position; its block and number are variables. The model
     reads the whole window, of which the first 64 positions are kept. Cells that a query may not see are NaN.
@@ -51,12 +54,13 @@ def most_positional(share: xr.DataArray) -> tuple[int, int]:
 
 
 def head_parts(view: View, call: AttentionCall, known: Known, head: int, kept: int) -> dict[str, Panel]:
-    """What each pair of position and rest adds to the logits of one head, float64."""
+    """What each pair of position and residual adds to the logits of one head, float64."""
     query, key = query_key_parts(view, call.block, input_parts(call.input[0], known), call.rotation)
     pattern = "part_query query d, part_key key d -> part_query part_key query key"
     scores = einsum(query[:, head, :kept], key[:, head, :kept], pattern).cpu().numpy()
     places = {name: PARTS.index(name) for name in PARTS[1:]}
-    return {f"{one}_{other}": scores[places[one], places[other]] for one in places for other in places}
+    pairs = product(places, repeat=2)
+    return {f"{of_query}_{of_key}": scores[places[of_query], places[of_key]] for of_query, of_key in pairs}
 
 
 def head_logits(view: View, call: AttentionCall, head: int, kept: int) -> Panel:

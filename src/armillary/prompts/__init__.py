@@ -1,1 +1,1 @@
-"""One text: maps, words, examples, continuation."""
+"""One text: its token ids, words, maps and continuation, and a built-in task by examples."""

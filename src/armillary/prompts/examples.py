@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from armillary.errors import RequestError
+from armillary.errors import refuse_outside
 
 CLUES: dict[str, str] = {
     "anchor": "It holds a ship where the wind would not",
@@ -54,8 +54,7 @@ class FewShot:
 def fewshot(word: str, shots: int, seed: int = 0) -> FewShot:
     """A prompt that shows `shots` other words with their clues and asks for one of `word`."""
     others = [other for other in CLUES if other != word]
-    if not 1 <= shots <= len(others):
-        raise RequestError(f"expected from 1 to {len(others)} shots, came {shots}")
+    refuse_outside("a number of shots", shots, 1, len(others))
     drawn = random.Random(f"{seed} {word}").sample(others, shots)
     text, spans = OPENING, []
     for shown in drawn:

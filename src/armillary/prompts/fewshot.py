@@ -1,4 +1,4 @@
-"""The built-in task by examples on a model: what it answers, and where the examples' tokens look, beside its twin."""
+"""The built-in task by examples on a model: its answers, and where the examples' tokens look, beside its control."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,8 +11,9 @@ from armillary.measures.maps import ShotMass, shot_mass
 from armillary.models.attention import AttentionCall, probabilities
 from armillary.models.interventions import randomised
 from armillary.models.view import View
+from armillary.prompts.continuation import continuation
 from armillary.prompts.examples import CLUES, FewShot, fewshot
-from armillary.prompts.prompt import Ids, continuation, prompt_ids
+from armillary.prompts.ids import Ids, prompt_ids
 from armillary.system.progress import progress as progress_bar
 from armillary.system.texts import escaped
 
@@ -33,32 +34,34 @@ def fewshot_answers(
     seed: int = 0,
     progress: bool = False,
 ) -> xr.Dataset:
-    """Answers to the built-in task and, per block, where the tokens of the examples look, beside the random twin.
+    """Answers to the built-in task and, per block, where the tokens of the examples look, beside the control.
 
     continuation(shots, word): the first line of the greedy continuation. mass_diagonal, _within, _across, _outside
-    (shots, block): mean over words, heads and tokens of examples; the four add up to 1. _null: the same of the model
-    with the random weights of `seed`. _se: spread over words / √words; prompts share examples, so it is a lower bound.
+    (shots, block): mean over words, heads and tokens of examples; the four add up to 1. _null: the same of the
+    random-weight control of `seed`. _se: spread over words / √words; prompts share examples, so it is a lower bound.
     """
     asked = list(CLUES) if words is None else list(words)
     if not asked or not len(shots):
-        raise RequestError("expected at least one word and one number of shots, came none")
+        raise RequestError("expected at least one word and one number of shots, got none: give both")
     prompts = {count: [fewshot(word, count, seed) for word in asked] for count in shots}
     lines, masses, nulls = [], [], []
     with progress_bar(f"{view.name}, {len(asked)} words", 2 * len(shots) * len(asked), 1, show=progress) as report:
         for made in prompts.values():
-            answered = [_answer(view, one, tokens, report) for one in made]
+            answered = [_answer(view, asked_for, tokens, report) for asked_for in made]
             lines.append([line for line, _ in answered])
             masses.append([mass for _, mass in answered])
         with randomised(view, seed):
             for made in prompts.values():
-                nulls.append([_answer(view, one, 0, report)[1] for one in made])
+                nulls.append([_answer(view, asked_for, 0, report)[1] for asked_for in made])
     return _dataset(view, list(shots), asked, lines, np.array(masses), np.array(nulls))
 
 
 def shot_index(view: View, asked: FewShot) -> tuple[Ids, Int[np.ndarray, "position"]]:
     """The prompt's token ids, and for each the number of its example, −1 outside of examples."""
     if not getattr(view.tokenizer, "is_fast", False):
-        raise RequestError("expected a tokenizer that says where its tokens stand in the text (a fast one), came none")
+        raise RequestError(
+            "expected a fast tokenizer, which says where its tokens stand in the text, got none: give tokenizer=..."
+        )
     ids = prompt_ids(view, asked.text)
     offsets = view.tokenizer(asked.text, return_offsets_mapping=True)["offset_mapping"]
     index = np.full(len(ids), -1)

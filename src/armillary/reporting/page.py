@@ -14,8 +14,8 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from armillary._version import __version__
-from armillary.figures.kit.style import HEIGHT, THEMES, template
-from armillary.reporting.colours import css_variables
+from armillary.figures.kit.colours import THEMES, css_variables
+from armillary.figures.kit.style import HEIGHT, template
 from armillary.reporting.kinds import Answer, Plot, Report
 
 

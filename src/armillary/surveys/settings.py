@@ -1,60 +1,73 @@
-"""What a survey can be told: the flags of the command, the keys of the config file, the keywords of the function."""
+"""The settings of a survey: each is written once, with its default, its help text and its choices.
 
-import difflib
-from dataclasses import dataclass, fields
+The flags of `armillary survey`, the keys of its config file and the keywords of `armillary.survey` are made from the
+fields of `Settings`: a new field is all that a new setting needs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
-from armillary.errors import RequestError
+from armillary.errors import RequestError, did_you_mean
 
-CHOICES = {
-    "first": ("drop", "keep"),
-    "outliers": ("drop", "keep"),
-    "bos": ("auto", "always", "never"),
-    "sites": ("all", "residual"),
-    "covariance": ("residual", "attention"),
-}
+
+def setting(default: Any, help: str, *choices: str) -> Any:
+    """A field of a record of settings: its default, what it is for, and the words it takes where these are few."""
+    return field(default=default, metadata={"help": help, "choices": choices})
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a survey reads and sums. Every field is a flag, a key of the config file, and a keyword of `survey`."""
+    """How a survey reads and sums."""
 
-    contexts: int = 64
-    length: int = 128
-    seed: int = 0
-    first: str = "drop"
-    outliers: str = "drop"
-    bos: str = "auto"
-    crossing: bool = False
-    documents: int | None = None
-    per_document: int | None = None
-    sites: str = "all"
-    covariance: str = "residual"
-    batch: int | None = None
-    heads: bool = False
+    contexts: int = setting(64, "Number of windows to read.")
+    length: int = setting(128, "Tokens per window, including BOS or CLS.")
+    seed: int = setting(0, "Random seed.")
+    first: str = setting("drop", "Leave out position 0, or keep it.", "drop", "keep")
+    outliers: str = setting("drop", "Leave out tokens of massive norm, or keep them.", "drop", "keep")
+    bos: str = setting("auto", "BOS or CLS: as the tokenizer does, always, or never.", "auto", "always", "never")
+    crossing: bool = setting(False, "Let windows cross the ends of documents.")
+    documents: int | None = setting(None, "Balanced sample: read only this number of documents, the longest.")
+    per_document: int | None = setting(None, "Balanced sample: windows per document.")
+    sites: str = setting("all", "Hidden states and the attentions' inputs, or hidden states alone.", "all", "residual")
+    covariance: str = setting("residual", "Where covariances are kept.", "residual", "attention")
+    batch: int | None = setting(None, "Windows per batch; two batches run at a time.")
+    heads: bool = setting(False, "Measure attention heads as well.")
 
     @classmethod
     def of(cls, **given: Any) -> "Settings":
         """Settings from keywords, refusing names and values that do not exist."""
-        known = {field.name for field in fields(cls)}
-        for name in given.keys() - known:
-            near = difflib.get_close_matches(name, known, 1)
-            raise RequestError(
-                f"unknown setting {name!r}: " + (f"did you mean {near[0]!r}?" if near else f"known are {sorted(known)}")
-            )
+        known = [each.name for each in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise RequestError(f"expected a setting of a survey, got {name!r}: {did_you_mean(name, known)}")
         settings = cls(**given)
         settings.check()
         return settings
 
     def check(self) -> None:
-        """Refuse values that are not among the choices."""
-        for name, choices in CHOICES.items():
+        """Refuse values that are not among the choices, and numbers that are too small."""
+        for each in fields(self):
+            value, choices = getattr(self, each.name), each.metadata["choices"]
+            if choices and value not in choices:
+                meant = did_you_mean(str(value), choices)
+                raise RequestError(f"expected a value that {each.name} takes, got {value!r}: {meant}")
+        least = {"length": 3 if self.first == "drop" else 2, "batch": 1}
+        for name, low in least.items():
             value = getattr(self, name)
-            if value not in choices:
-                raise RequestError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
-        if self.batch is not None and self.batch < 1:
-            raise RequestError(f"batch must be at least 1, not {self.batch}")
-        if self.length < (3 if self.first == "drop" else 2):
-            raise RequestError(f"length must be at least {3 if self.first == 'drop' else 2}, not {self.length}")
+            if value is not None and value < low:
+                raise RequestError(f"expected {name} of at least {low}, got {value}: choose a larger one")
         if self.sites == "residual" and self.covariance == "attention":
-            raise RequestError("covariance=attention needs the attention's inputs: use sites=all")
+            raise RequestError("expected sites=all with covariance=attention, got sites=residual: use sites=all")
+
+
+def documented(record: type) -> Iterator[str]:
+    """A line per setting of a record: its name, what it is for, its choices and its default."""
+    for each in fields(record):
+        yield f"{each.name}: {each.metadata['help']} {default_of(each)}"
+
+
+def default_of(each: Field[Any]) -> str:
+    """The choices and the default of a setting, in brackets."""
+    choices = "|".join(each.metadata["choices"])
+    return f"[{choices + '; ' if choices else ''}default: {each.default}]"

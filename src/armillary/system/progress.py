@@ -18,7 +18,7 @@ class TokensPerSecond(ProgressColumn):
 
 @contextmanager
 def progress(label: str, contexts: int, length: int, *, show: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error for as long as the `with` lasts; what it yields is told of windows read."""
+    """A bar on standard error for as long as the `with` lasts; call what it yields with the number of windows read."""
     console = Console(stderr=True)
     if not show or not (console.is_terminal or console.is_jupyter):
         yield lambda windows: None

@@ -77,20 +77,20 @@ def test_a_cut_gguf_file_is_refused_and_leaves_no_entry(file, cache, keep):
     with pytest.raises(SourceError) as raised:
         load(file)
     assert "\n" not in str(raised.value)
-    assert "cut or damaged" in str(raised.value)
+    assert "truncated or damaged" in str(raised.value)
     assert not entries(cache)
 
 
 @pytest.mark.parametrize("text", [b"", b"no gguf at all", b"GGUF" + bytes(range(256)) * 4])
 def test_garbage_is_refused(tmp_path, cache, text):
     (tmp_path / "bad.gguf").write_bytes(text)
-    with pytest.raises(SourceError, match=r"expected a (whole )?GGUF file at .*bad\.gguf, came"):
+    with pytest.raises(SourceError, match=r"expected a (complete )?GGUF file at .*bad\.gguf, got"):
         load(tmp_path / "bad.gguf")
     assert not entries(cache)
 
 
 def test_a_gguf_file_that_is_not_there_is_said(tmp_path):
-    with pytest.raises(SourceError, match=r"none\.gguf, came: No such file"):
+    with pytest.raises(SourceError, match=r"none\.gguf, got No such file.*: check the path"):
         load(tmp_path / "none.gguf")
 
 
@@ -98,6 +98,6 @@ def test_a_conversion_that_fails_leaves_no_entry(file, cache, monkeypatch):
     monkeypatch.setattr(
         "transformers.AutoTokenizer.from_pretrained", lambda *_, **__: (_ for _ in ()).throw(ValueError("x"))
     )
-    with pytest.raises(SourceError, match=r"transformers can read, came tiny\.gguf: x"):
+    with pytest.raises(SourceError, match=r"transformers can read, got an error on tiny\.gguf: x"):
         load(file)
     assert not entries(cache)

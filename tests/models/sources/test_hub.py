@@ -132,7 +132,7 @@ def test_a_hub_id_loads_and_records_its_commit_and_misses_are_said(hub, tmp_path
     assert plain["model_kind"] == "hub"
     assert plain["licence"] == "cc-by-4.0"
     assert plain["model_sha256"] == hashlib.sha256((hub[1] / "model.safetensors").read_bytes()).hexdigest()
-    assert "came 'someone/smaller'; names known here: smollm2, minilm (the hub has no such id" in unknown["error"]
+    assert "got 'someone/smaller': built-in models are smollm2, minilm (the hub has no such id" in unknown["error"]
     assert "the hub has no such id" in unowned["error"]
     assert "revision 'v9' of 'someone/small'" in revision["error"]
 

@@ -1,4 +1,4 @@
-"""Where models come from, and what is refused, each in one line that says what was expected, what came, what to do."""
+"""Where models come from, and what is refused: one line says what was expected, what was got and what to do."""
 
 import json
 
@@ -9,7 +9,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from armillary.errors import BrokenContract, RequestError, SourceError
-from armillary.models import NAMED, describe, load
+from armillary.models import NAMED, load
 
 
 def one_line(raised):
@@ -92,7 +92,7 @@ def test_devices_that_do_not_exist_are_refused(folder):
     assert str(load(folder, device="cpu").device) == "cpu"
     with pytest.raises(RequestError, match="device of this machine"):
         load(folder, device="nowhere")
-    with pytest.raises(RequestError, match="came both"):
+    with pytest.raises(RequestError, match="got both"):
         load(folder, device="cpu", device_map="auto")
 
 
@@ -111,11 +111,11 @@ def test_a_loaded_model_is_taken_as_it_is(tiny):
     again = load(tiny("gpt2")).provenance["model_sha256"]
     assert view.provenance["model_sha256"] == again
     assert load(tiny("gpt2", seed=1)).provenance["model_sha256"] != again
-    with pytest.raises(RequestError, match="transformers model, came Linear"):
+    with pytest.raises(RequestError, match="transformers model, got Linear"):
         load(torch.nn.Linear(2, 2))
 
 
-def test_a_random_twin_has_the_config_the_tokenizer_and_the_seed(folder):
+def test_a_random_weight_control_has_the_config_the_tokenizer_and_the_seed(folder):
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
@@ -130,7 +130,7 @@ def test_a_random_twin_has_the_config_the_tokenizer_and_the_seed(folder):
     assert twin.provenance["model_sha256"] != load(folder).provenance["model_sha256"]
 
 
-def test_a_random_twin_needs_no_weights_and_keeps_the_models_own_initialisation(folder, tiny):
+def test_a_random_weight_control_needs_no_weights_and_keeps_the_models_own_initialisation(folder, tiny):
     (folder / "model.safetensors").unlink()
     twin = load(folder, random_weights=0)
     assert 0.015 < float(twin.W_E.std()) < 0.025
@@ -158,14 +158,14 @@ def test_a_name_that_is_almost_right_is_named(monkeypatch, tmp_path, tiny):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SourceError) as raised:
         load("smolm2")
-    assert "'smolm2'; did you mean smollm2?" in one_line(raised)
+    assert "'smolm2': did you mean smollm2?" in one_line(raised)
     tiny("llama").save_pretrained(tmp_path / "checkpoints" / "run-7")
     with pytest.raises(SourceError) as raised:
         load("./checkpoints/run-8")
-    assert "checkpoints/run-7" in one_line(raised)
+    assert "'./checkpoints/run-8': did you mean run-7?" in one_line(raised)
     with pytest.raises(SourceError) as raised:
         load("/no/such/folder")
-    assert "names known here: smollm2, minilm" in one_line(raised)
+    assert "built-in models are smollm2, minilm" in one_line(raised)
 
 
 def test_a_folder_without_config_is_refused(tmp_path):
@@ -189,7 +189,7 @@ def test_a_config_that_is_no_json_object_is_refused(folder, text):
 def test_a_file_that_is_no_model_is_refused(folder):
     with pytest.raises(SourceError) as raised:
         load(folder / "model.safetensors")
-    assert "give the folder it stands in" in one_line(raised)
+    assert "give the folder that holds it" in one_line(raised)
 
 
 def test_a_model_type_that_transformers_lacks_is_refused(folder):
@@ -205,7 +205,7 @@ def test_damaged_safetensors_are_refused(folder, damage):
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(SourceError) as raised:
         load(folder)
-    assert "cut or damaged" in one_line(raised)
+    assert "truncated or damaged" in one_line(raised)
 
 
 def test_a_missing_shard_is_named(tiny, tmp_path, cache):
@@ -308,10 +308,12 @@ def test_a_broken_contract_reaches_the_caller_of_load(folder):
     assert load(folder, check=False).n_blocks == 3
 
 
-def test_named_models_are_listed_as_plain_rows():
-    rows = describe()
-    assert [row["name"] for row in rows] == list(NAMED) == ["smollm2", "minilm"]
-    assert all(set(row) == {"name", "source", "sha256", "licence", "size", "description"} for row in rows)
+def test_built_in_models_say_where_they_come_from_and_what_a_user_may_do():
+    assert [row.name for row in NAMED.values()] == list(NAMED) == ["smollm2", "minilm"]
+    for row in NAMED.values():
+        assert row.source.startswith("wheel:")
+        assert len(row.sha256) == 64
+        assert all((row.licence, row.size, row.description))
 
 
 def test_a_view_shows_itself(folder):

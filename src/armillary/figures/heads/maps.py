@@ -5,14 +5,17 @@ import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Float
 
+from armillary.figures.kit.colours import ROOTED
 from armillary.figures.kit.each_head import labels, least_and_most, starts_of
-from armillary.figures.kit.fields import BAR, MATRICES, ROOTED, TITLES, heatmap, ruler, squared, squared_each
+from armillary.figures.kit.fields import BAR, MATRICES, TITLES, heatmap, ruler, squared, squared_each
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
+from armillary.figures.kit.units import axis_label, drawn
+from armillary.figures.kit.words import NOT_ESTIMABLE, error_words
 from armillary.results.reading import Estimate, draws, has, numbers
 
 COLUMNS = 3
-"""Maps stand side by side in so many columns, on a phone too."""
+"""How many maps stand side by side, on a phone too."""
 
 
 def most_unlike(maps: Float[np.ndarray, "head query_bin key_bin"], count: int = MATRICES) -> list[int]:
@@ -31,26 +34,23 @@ def most_unlike(maps: Float[np.ndarray, "head query_bin key_bin"], count: int = 
     return sorted(taken)
 
 
-def head_maps(results: xr.DataTree, path: str) -> Float[np.ndarray, "head query_bin key_bin"]:
+def by_head(values: Float[np.ndarray, "block head query_bin key_bin"]) -> Float[np.ndarray, "_ query_bin key_bin"]:
     """The maps of all heads, block after block."""
-    values = numbers(results, path)
     return values.reshape(-1, *values.shape[2:])
 
 
 def maps(results: xr.DataTree) -> go.Figure:
     """Mean maps of the heads that differ most, on one scale of colours."""
-    values, names = head_maps(results, "heads/map"), labels(results, "heads/map")
+    values, names = by_head(drawn(results, "heads/map")), labels(results, "heads/map")
     some = most_unlike(values)
     rows, across = -(-len(some) // COLUMNS), starts_of(results, "heads/map", "key_bin")
     height = 90 + 175 * rows
     figure = panels(rows, min(COLUMNS, len(some)), tuple(names[head] for head in some), height=height, gap=56)
-    top = float(np.nanmax(values[some], initial=0.0)) or 1.0
-    hover = "query from %{y}, key from %{x}: %{z:.3f}<extra></extra>"
+    top, bar = float(np.nanmax(values[some], initial=0.0)) or 1.0, axis_label("heads/map")
+    hover = "query from %{y}, key from %{x}: %{z:.3g} %<extra></extra>"
     for place, head in enumerate(some):
-        trace = heatmap(values[head], "attention", (0.0, top), signed=False, x=across, y=across, hovertemplate=hover)
-        trace.update(
-            name=names[head], colorscale=ROOTED, showscale=place == 0, colorbar=ruler("attention", height, TITLES)
-        )
+        trace = heatmap(values[head], bar, (0.0, top), signed=False, x=across, y=across, hovertemplate=hover)
+        trace.update(name=names[head], colorscale=ROOTED, showscale=place == 0, colorbar=ruler(bar, height, TITLES))
         figure.add_trace(trace, place // COLUMNS + 1, place % COLUMNS + 1)
     squared_each(squared(figure, "", ""))
     for panel, axis in enumerate(figure.select_yaxes()):
@@ -61,20 +61,20 @@ def maps(results: xr.DataTree) -> go.Figure:
 
 def maps_finding(results: xr.DataTree) -> str:
     """How much stays in a query's own bin; the error of a mean of cells is at most the mean of their errors."""
-    values, names = head_maps(results, "heads/map"), labels(results, "heads/map")
+    values, names = by_head(numbers(results, "heads/map")), labels(results, "heads/map")
     own = np.diagonal(values, axis1=1, axis2=2).mean(1)
     if not np.isfinite(own).any():
-        return "What the mean maps of heads look like is not determined"
+        return f"The mean attention maps are {NOT_ESTIMABLE}"
     unknown = np.full_like(own, np.nan)
     se = unknown
     if has(results, "heads/map_se"):
-        se = np.diagonal(head_maps(results, "heads/map_se"), axis1=1, axis2=2).mean(1)
+        se = np.diagonal(by_head(numbers(results, "heads/map_se")), axis1=1, axis2=2).mean(1)
     starts = starts_of(results, "heads/map", "key_bin")
     width = int(starts[1] - starts[0]) if len(starts) > 1 else 1
     where = "the query's own position" if width == 1 else f"the query's own bin of {width} positions"
-    one = Estimate("head", own, se, unknown, unknown, draws(results, "heads/map"))
-    least, most = least_and_most(one, names, "%")
-    return f"Of a head's attention, {where} gets from {least} to {most}"
+    staying = Estimate("head", own, se, unknown, unknown, draws(results, "heads/map"))
+    least, most = least_and_most(staying, names, "%")
+    return f"A head keeps {least} to {most} of its attention in {where}"
 
 
 FIGURES = (
@@ -85,11 +85,11 @@ FIGURES = (
         maps_finding,
         maps,
         f"Mean attention from bins of queries (top to bottom) to bins of keys (left to right), for at most {MATRICES} "
-        "heads: those whose maps differ most from the mean and from each other. Stripes along the diagonal are heads "
-        "that look by distance, a stripe on the left is the first tokens. All panels share one scale, "
-        "whose colours go with the square root.",
-        "Σ p over the keys of a bin, mean over the queries of a bin and over windows; rows add up to 1. The error in "
-        "the title is an upper bound: the mean of the cells' errors",
+        "heads: those whose maps differ most from the mean and from each other. A stripe along the diagonal is local "
+        "attention, a stripe on the left an attention sink. All panels share one scale, whose colours go with the "
+        "square root.",
+        "Σ p over the keys of a bin, mean over the queries of a bin and over windows; rows add up to 1. The interval "
+        f"in the title ({error_words('heads/map')}) is an upper bound: the mean of the cells' standard errors",
         "docs/measures.md",
     ),
 )

@@ -1,12 +1,12 @@
-"""Figures of named heads: which they are, by which scores against the random twin, and what moves their logits."""
+"""Figures of kinds of heads: which they are, by which scores, and which QK terms move their logits."""
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Bool, Float, Shaped
 
+from armillary.figures.kit.colours import HEADS, NULL, THRESHOLD, transparent
 from armillary.figures.kit.each_head import (
-    PerHead,
     dots,
     field_height,
     head_axes,
@@ -17,39 +17,39 @@ from armillary.figures.kit.each_head import (
 )
 from armillary.figures.kit.fields import BAR, TITLES, ruler
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import NULL, PALETTE, axes, literal, panels
-from armillary.figures.kit.words import number, quoted
+from armillary.figures.kit.style import axes, literal, panels
+from armillary.figures.kit.units import axis_label, drawn, in_unit, scale_of
+from armillary.figures.kit.words import NOT_ESTIMABLE, error_words, number, quoted
 from armillary.measures.errors.jackknife import half_width
 from armillary.measures.taxonomy import GENERAL, SPECIAL
 from armillary.results.reading import LEVEL, array, draws, has, numbers, optional
+from armillary.results.schema.naming import KINDS, REPEATED
 
 SCORES = SPECIAL | GENERAL
-"""Every score, and the share of what is beyond the twin's reach that a name needs."""
+"""Every score, and the share of what is beyond the control's reach that a kind needs."""
 
-KINDS = (*SCORES, "uniform", "")
-"""Every name that a head can have, in the order of the legend; empty: none."""
-
+UNNAMED = "no kind"
 Kinds = Shaped[np.ndarray, "block head"]
 
 
 def kinds_of(results: xr.DataTree) -> Kinds:
-    """The name of every head; a name that is not ours counts as none."""
-    found = array(results, "taxonomy/kind").values.astype(str)
-    return np.where(np.isin(found, KINDS), found, "")
+    """The kind of every head as it is stored; a kind that is not ours counts as none."""
+    stored = array(results, "taxonomy/kind").values.astype(str)
+    return np.where(np.isin(stored, list(KINDS)), stored, "")
 
 
 def names(results: xr.DataTree) -> go.Figure:
-    """Every head as a square, by block and number, coloured by its name."""
+    """Every head as a square, by block and number, coloured by its kind."""
     kind = kinds_of(results)
     blocks, heads = kind.shape
     figure = panels(height=field_height(blocks) + 40)
     size = float(np.clip(min(300 / max(heads, 1), 330 / max(blocks, 1)), 4, 18))  # no square lies on another
-    for place, name in enumerate(KINDS):
-        block, head = np.nonzero(kind == name)
-        colour = PALETTE[place] if name else NULL
-        trace = go.Scatter(x=head, y=block, mode="markers", name=name or "no name")
-        marker = {"symbol": "square" if name else "square-open", "size": size, "color": colour}
-        trace.update(marker=marker, hovertemplate=f"L%{{y}}H%{{x}}: {name or 'no name'}<extra></extra>")
+    for stored, name in (KINDS | {"": UNNAMED}).items():
+        block, head = np.nonzero(kind == stored)
+        trace = go.Scatter(x=head, y=block, mode="markers", name=name)
+        symbol = "square" if stored else "square-open"
+        marker = {"symbol": symbol, "size": size, "color": HEADS.get(stored, NULL)}
+        trace.update(marker=marker, hovertemplate=f"L%{{y}}H%{{x}}: {name}<extra></extra>")
         if block.size:
             figure.add_trace(trace)
     figure.update_layout(showlegend=True, legend={"itemsizing": "constant"})
@@ -57,60 +57,65 @@ def names(results: xr.DataTree) -> go.Figure:
 
 
 def names_finding(results: xr.DataTree) -> str:
-    """How many heads have which name, and how many of these scores lie above the twin's beyond their errors."""
+    """How many heads are of which kind, and how many of their scores are significantly above the control's."""
     kind = kinds_of(results)
-    counts = {name: int((kind == name).sum()) for name in KINDS}
-    told = [f"{count} {name}" for name, count in counts.items() if count and name]
-    if not told:
-        return f"None of {kind.size} heads gets a name: no score is clearly above that of the random twin"
-    sentence = f"Of {kind.size} heads {', '.join(told)}; {counts['']} without a name"
+    counts = {stored: int((kind == stored).sum()) for stored in KINDS}
+    counted = [f"{count} {KINDS[stored]}" for stored, count in counts.items() if count]
+    if not counted:
+        return f"None of {kind.size} heads has a kind: no score clearly exceeds the random-weight control"
+    finding = f"Of {kind.size} heads {', '.join(counted)}; {kind.size - sum(counts.values())} have no kind"
     scored = sum(counts[name] for name in SCORES)
     missing = [name for name in SCORES if not has(results, f"taxonomy/{name}_null")]
     if not scored or missing:
-        return sentence
-    sure = sum(int((above_twin(results, name) & (kind.ravel() == name)).sum()) for name in SCORES)
-    some = f"All {scored}" if sure == scored else f"{sure} of the {scored}"
-    return f"{sentence}. {some} names that rest on a score are above the random twin beyond their error"
+        return finding
+    sure = sum(int((above_control(results, name) & (kind.ravel() == name)).sum()) for name in SCORES)
+    some = f"All {scored}" if sure == scored else f"{sure} of {scored}"
+    return f"{finding}. {some} scores are significantly above the random-weight control"
 
 
-def above_twin(results: xr.DataTree, name: str) -> Bool[np.ndarray, " head"]:
-    """Heads whose score exceeds the twin's highest by its margin, at 95 % for all heads at once."""
-    one = per_head(results, f"taxonomy/{name}")
-    return one.value - one.margin(one.value.size) > float(numbers(results, f"taxonomy/{name}_null"))
+def above_control(results: xr.DataTree, name: str) -> Bool[np.ndarray, " head"]:
+    """Heads whose score is significantly above the control's highest, at 95 % for all heads jointly."""
+    score = per_head(results, f"taxonomy/{name}")
+    return score.value - score.margin(score.value.size) > float(numbers(results, f"taxonomy/{name}_null"))
 
 
 def scores(results: xr.DataTree) -> go.Figure:
-    """Every score of every head, with the twin's highest as null and the threshold of the name."""
+    """Every score of every head, with the control's highest as null and the threshold of the kind."""
     kind, figure = kinds_of(results).ravel(), panels(height=480)
     shown = [name for name in SCORES if has(results, f"taxonomy/{name}")]
     beside = np.linspace(-0.36, 0.36, kind.size)
     for place, name in enumerate(shown):
-        one, heads = per_head(results, f"taxonomy/{name}"), labels(results, f"taxonomy/{name}")
-        for mine, text, colour in ((False, "other heads", PALETTE[5]), (True, "heads named by this score", PALETTE[1])):
-            trace = dots(one, place + beside, heads, np.flatnonzero((kind == name) == mine), colour)
+        path = f"taxonomy/{name}"
+        score, heads = in_unit(path, per_head(results, path)), labels(results, path)
+        for mine, text, colour in ((False, "other heads", transparent(NULL, 0.7)), (True, KINDS[name], HEADS[name])):
+            trace = dots(score, place + beside, heads, np.flatnonzero((kind == name) == mine), colour)
             figure.add_trace(trace.update(name=text, legendgroup=text))
         draw_levels(figure, place, results, name)
-        draw_best(figure, place + beside, one.value, heads, kind == name)
-    shown_once = {trace.name: trace for trace in reversed(figure.data) if trace.name and len(trace.x)}
-    for trace in shown_once.values():
-        trace.showlegend = True
-    words = [f"<br>{name}" if place % 2 else name for place, name in enumerate(shown)]  # beside each other on a phone
+        draw_best(figure, place + beside, score.value, heads, kind == name)
+    kinds = set(KINDS.values())  # the axis names these
+    first = {trace.name: trace for trace in reversed(figure.data) if trace.name and len(trace.x)}
+    for name, trace in first.items():
+        trace.showlegend = name not in kinds
+    words = [KINDS[name].replace("-", "-<br>").replace(" ", "<br>") for name in shown]  # beside each other on a phone
     ticks = {"tickmode": "array", "tickvals": list(range(len(shown))), "ticktext": words, "zeroline": False}
     figure.update_xaxes(range=[-0.5, len(shown) - 0.5], showgrid=False, tickangle=0, **ticks)
-    figure.update_layout(legend={"y": -0.24})
-    return axes(figure, "score", "share of attention", range=[-0.03, 1.09])
+    figure.update_layout(legend={"y": -0.3, "traceorder": "normal"})
+    return axes(figure, "score", "share of attention, %", range=[-3, 109])
 
 
 def draw_levels(figure: go.Figure, place: int, results: xr.DataTree, name: str) -> None:
-    """The highest score of the random twin, and what a name needs beyond it."""
+    """The highest score of the random-weight control, and what a kind needs beyond it."""
     null = optional(results, f"taxonomy/{name}_null")
     if null is None or not np.isfinite(null):
         return
-    needed = float(null) + SCORES[name] * (1 - float(null))
-    for level, text, dash in ((float(null), "null: highest of the random twin", "dash"), (needed, "name from", "dot")):
-        line = go.Scatter(x=[place - 0.42, place + 0.42], y=[level] * 2, mode="lines", name=text, legendgroup=text)
-        line.update(line={"color": NULL, "dash": dash, "width": 1.5}, hovertemplate="%{y:.3g}", showlegend=False)
-        figure.add_trace(line)
+    scale, needed = scale_of(f"taxonomy/{name}"), float(null) + SCORES[name] * (1 - float(null))
+    for level, text, colour, dash in (
+        (float(null), "null: highest of the random-weight control", NULL, "dash"),
+        (needed, "threshold of the kind", THRESHOLD, "dot"),
+    ):
+        line = go.Scatter(x=[place - 0.42, place + 0.42], y=[scale * level] * 2, mode="lines", name=text)
+        line.update(line={"color": colour, "dash": dash, "width": 2}, hovertemplate="%{y:.3g}", legendgroup=text)
+        figure.add_trace(line.update(showlegend=False, legendrank=2000))
 
 
 def draw_best(
@@ -120,7 +125,7 @@ def draw_best(
     heads: list[str],
     named: Bool[np.ndarray, " dot"],
 ) -> None:
-    """The label of the highest head that bears the name, above its dot."""
+    """The label of the highest head of the kind, above its dot."""
     if not (named & np.isfinite(values)).any():
         return
     best = int(np.where(named & np.isfinite(values), values, -np.inf).argmax())
@@ -129,23 +134,23 @@ def draw_best(
 
 
 def scores_finding(results: xr.DataTree) -> str:
-    """The highest of each score among the heads that it names, with its margin, and what the twin reaches."""
-    kind, told = kinds_of(results).ravel(), []
+    """The highest score among the heads of each kind, with its margin, and the control's highest."""
+    kind, best_of = kinds_of(results).ravel(), []
     known = [name for name in SCORES if has(results, f"taxonomy/{name}")]
     for name in known:
-        one, heads = per_head(results, f"taxonomy/{name}"), labels(results, f"taxonomy/{name}")
-        mine = (kind == name) & np.isfinite(one.value)
+        score, heads = per_head(results, f"taxonomy/{name}"), labels(results, f"taxonomy/{name}")
+        mine = (kind == name) & np.isfinite(score.value)
         if mine.any():
-            best = int(np.where(mine, one.value, -np.inf).argmax())
-            margin = float(one.margin(one.value.size)[best])
+            best = int(np.where(mine, score.value, -np.inf).argmax())
+            value = quoted(float(score.value[best]), float(score.margin(score.value.size)[best]), "%")
             null = optional(results, f"taxonomy/{name}_null")
-            twin = "" if null is None else f" (twin {number(float(null))})"
-            told.append(f"{name} {quoted(float(one.value[best]), margin)} in {heads[best]}{twin}")
+            control = "" if null is None else f", null {number(100 * float(null))} %"
+            best_of.append(f"{KINDS[name]} {value} ({heads[best]}{control})")
     if not any(np.isfinite(numbers(results, f"taxonomy/{name}")).any() for name in known):
-        return "The scores of heads are not determined"
-    if not told:
-        return "No head's score is clearly above that of the random twin"
-    return f"The highest scores, against the highest of the random twin: {'; '.join(told)}"
+        return f"The scores of heads are {NOT_ESTIMABLE}"
+    if not best_of:
+        return "No head's score clearly exceeds the random-weight control"
+    return f"Highest score of each kind: {'; '.join(best_of)}"
 
 
 def sides_of(results: xr.DataTree) -> tuple[list[str], list[str]]:
@@ -159,24 +164,24 @@ def sides_of(results: xr.DataTree) -> tuple[list[str], list[str]]:
 
 
 def parts_of(results: xr.DataTree) -> list[str]:
-    """The nine pairs of parts by name, the query's part first."""
+    """The nine QK terms by name, query → key."""
     queries, keys = sides_of(results)
-    return [f"{query} · {key}" for query in queries for key in keys]
+    return [f"{query} → {key}" for query in queries for key in keys]
 
 
 def constituents(results: xr.DataTree) -> go.Figure:
     """The share of each pair of parts in every head's logits: a row per part of the query, a column per key's."""
-    share = array(results, "constituents/share")
+    share = drawn(results, "constituents/share")
     blocks, heads, rows, columns = share.shape
     pairs, height = parts_of(results), 120 + rows * (20 + int(np.clip(9 * blocks, 90, 240)))
     queries, keys = sides_of(results)
     figure = panels(rows, columns, tuple(f"key: {key}" for key in keys), height, one_scale=True, gap=40)
-    reach = float(np.nanmax(np.abs(share.values), initial=0.0)) or 1.0
+    reach, bar = float(np.nanmax(np.abs(share), initial=0.0)) or 1.0, axis_label("constituents/share")
     for place, pair in enumerate(pairs):
         part = {"part_query": place // columns, "part_key": place % columns}
-        values: PerHead = numbers(results, "constituents/share", **part)
-        trace = head_field(values, margins(results, "constituents/share", **part), "share", (-reach, reach))
-        trace.update(name=literal(pair), showscale=place == 0, colorbar=ruler("share of the variance", height, TITLES))
+        margin = scale_of("constituents/share") * margins(results, "constituents/share", **part)
+        trace = head_field(drawn(results, "constituents/share", **part), margin, bar, (-reach, reach))
+        trace.update(name=literal(pair), showscale=place == 0, colorbar=ruler(bar, height, TITLES))
         figure.add_trace(trace, place // columns + 1, place % columns + 1)
     figure.update_annotations(font={"size": 12})
     head_axes(axes(figure, "head", "block"), blocks, heads)
@@ -186,25 +191,25 @@ def constituents(results: xr.DataTree) -> go.Figure:
 
 
 def constituents_finding(results: xr.DataTree) -> str:
-    """Which pair of parts has the largest share in most heads, how often beyond doubt, and the largest of all."""
+    """The dominant QK term of most heads, in how many significantly, and the largest share of all."""
     share = numbers(results, "constituents/share")
     flat = share.reshape(-1, share.shape[2] * share.shape[3])
     known = np.isfinite(flat).all(1)
     if not known.any():
-        return "Which parts move the logits is not determined"
+        return f"The dominant QK term of heads is {NOT_ESTIMABLE}"
     se = optional(results, "constituents/share_se")
     width = half_width(draws(results, "constituents/share"), 1 - (1 - LEVEL) / flat.size)
     margin = np.full_like(flat, np.nan) if se is None else width * se.reshape(flat.shape)
     pairs, leading = parts_of(results), np.where(known[:, None], flat, -np.inf).argmax(1)
     common = int(np.bincount(leading[known]).argmax())
     mine = known & (leading == common)
-    told = f"{pairs[common]} (query · key) has the largest share of the logits' variance in {mine.sum()} of {len(flat)}"
+    finding = f"Dominant QK term: {pairs[common]} in {mine.sum()} of {len(flat)} heads"
     clear = beyond_doubt(flat, margin) & mine
-    told += f" heads, told from all others in {clear.sum()}" if np.isfinite(margin).any() else " heads"
+    finding += f", significantly in {clear.sum()}" if np.isfinite(margin).any() else ""
     best = int(np.where(known, flat.max(1), -np.inf).argmax())
     value = quoted(float(flat[best, leading[best]]), float(margin[best, leading[best]]), "%")
     where = labels(results, "constituents/share")[best]
-    return f"{told}; the largest share is {value}, of {pairs[leading[best]]} in {where}"
+    return f"{finding}; largest share {value}, {pairs[leading[best]]} in {where}"
 
 
 def beyond_doubt(
@@ -224,11 +229,13 @@ FIGURES = (
         ("taxonomy/kind",),
         names_finding,
         names,
-        "Heads by what they do. On random tokens that come twice: induction looks at the token after the first "
-        "occurrence, duplicate at the first occurrence, previous at the token before. On text: sink looks at the "
-        "first token, local stays within 4 tokens, uniform spreads over all. Thresholds are a choice.",
-        "a name needs a score above null + share · (1 − null), null the highest score of any head of the random twin; "
-        "share 0.2 for induction, duplicate and previous, 0.5 for sink and local; uniform: entropy 0.9 of its maximum",
+        "Heads by what they attend to. On repeated random tokens: induction heads attend to the token after the first "
+        "occurrence, duplicate-token heads to the first occurrence, previous-token heads to the previous token. On "
+        "text: attention sinks attend to the first token, local heads within 4 tokens, uniform heads to all. "
+        "Thresholds are a choice.",
+        "a kind needs a score above null + share · (1 − null), null the highest score of any head of the random-weight "
+        "control; share 0.2 for induction, duplicate-token and previous-token, 0.5 for attention sink and local; "
+        "uniform: entropy 0.9 of its maximum",
         "docs/measures.md; induction heads: Olsson et al. (2022)",
     ),
     Figure(
@@ -237,9 +244,10 @@ FIGURES = (
         ("taxonomy/kind", *(f"taxonomy/{name}" for name in SCORES)),
         scores_finding,
         scores,
-        "The scores that decide the names, a dot per head. Dashed: the highest score that any head of the same model "
-        "with random weights reaches; dotted: from where a head gets the name. A head has one name at most, so a high "
-        "score may belong to a head with another. Bars: 95 % for each head by itself.",
+        "The scores that decide the kinds, a dot per head. Dashed: the highest score of any head of the random-weight "
+        "control; dotted: the threshold of the kind. A head has one kind at most, so a high score may belong to a head "
+        f"of another. Bars, for each head by itself: {error_words('taxonomy/' + REPEATED[0])} (first three scores), "
+        f"{error_words('taxonomy/sink')} (the others).",
         "mass of attention on the key that the score asks for, mean over queries and windows",
         "docs/measures.md; induction heads: Olsson et al. (2022)",
     ),
@@ -249,10 +257,11 @@ FIGURES = (
         ("constituents/share",),
         constituents_finding,
         constituents,
-        "Which parts of the attention's input move each head's logits: the mean of all states (global), the position "
-        "vector, and the rest, as query and as key. The nine shares of a head add up to 1; a negative one works "
-        "against the others. Without rotary positions a global key moves nothing. All panels share one scale.",
-        "Cov(q_a k_bᵀ, q kᵀ) / Var(q kᵀ), over the keys of a query, added up over queries; error over documents",
+        "Which parts of the attention's input move each head's logits: mean, position and residual, as query and as "
+        "key. The nine shares of a head add up to 100 %; a negative one works against the others. Without rotary "
+        "positions a mean key moves nothing. All panels share one scale. ± where you point: "
+        f"{error_words('constituents/share')}, for that head by itself.",
+        "Cov(q_a k_bᵀ, q kᵀ) / Var(q kᵀ), over the keys of a query, added up over queries",
         "Song & Zhong (2023), section 5; docs/measures.md",
     ),
 )

@@ -1,4 +1,4 @@
-"""The figure of one head in one window: the scores by what makes them, the scores themselves, and the attention."""
+"""The figure of one head in one window: the QK terms of its scores, the scores themselves, and the attention."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,21 +9,17 @@ from armillary.figures.kit.each_head import labels, per_head
 from armillary.figures.kit.fields import BAR, heatmap, ruler, squared, squared_each
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, literal, panels
-from armillary.figures.kit.words import quoted
+from armillary.figures.kit.words import NOT_ESTIMABLE, error_words, quoted
 from armillary.measures.constituents import less_key_mean
 from armillary.results.reading import array, has, numbers
+from armillary.results.schema.naming import PARTS
 
-SCORES = {
-    "position_position": "position · position",
-    "position_residual": "position · residual",
-    "residual_position": "residual · position",
-    "residual_residual": "residual · residual",
-    "logits": "all logits",
-}
-"""The panels of scores, query · key, by the names of their variables."""
+TERMS = {f"{query}_{key}": f"{query} → {key}" for query in PARTS[1:] for key in PARTS[1:]}
+SCORES = TERMS | {"logits": "all logits"}
+"""The panels of scores, query → key, by the names of their variables."""
 
 COLUMNS = 2
-"""Position and rest as key stand side by side, as query one above the other; so a phone is wide enough."""
+"""Position and residual as key stand side by side, as query one above the other; so a phone is wide enough."""
 
 ROW, GAP = 170, 50
 """Height of a panel and of the room below it, in pixels."""
@@ -50,7 +46,7 @@ def draw(results: xr.DataTree) -> go.Figure:
     figure = panels(rows, COLUMNS, (*SCORES.values(), "attention"), height=height, gap=GAP)
     scores = {name: less_row_means(numbers(results, f"six_panels/{name}")) for name in SCORES}
     # The first token often has a score far from all others, and would leave no colour for them.
-    reach = max(float(np.nanmax(np.abs(one[1:, 1:]), initial=0.0)) for one in scores.values()) or 1.0
+    reach = max(float(np.nanmax(np.abs(values[1:, 1:]), initial=0.0)) for values in scores.values()) or 1.0
     hover: dict[str, object] = {"x": names, "y": names, "hovertemplate": "%{y} → %{x}: %{z:.3g}<extra></extra>"}
     for place, (name, values) in enumerate(scores.items()):
         trace = heatmap(values, "score", (-reach, reach), True, **hover).update(name=SCORES[name], showscale=place == 0)
@@ -74,20 +70,20 @@ def half_ruler(text: str, across: float, height: int) -> dict[str, object]:
 
 
 def finding(results: xr.DataTree) -> str:
-    """Which head it is and why; one window shows what is meant and proves nothing."""
+    """Which head it is and why; one window is an example and no evidence."""
     place = [float(numbers(results, f"six_panels/{name}")) for name in ("block", "head")]
     if not np.isfinite(place).all() or not np.isfinite(numbers(results, "six_panels/logits")).any():
-        return "What makes the scores of one head is not determined"
+        return f"The QK terms of the example head are {NOT_ESTIMABLE}"
     name = f"L{place[0]:.0f}H{place[1]:.0f}"
-    told = f"One window of {name}, an example from which nothing follows"
+    finding = f"Example, no evidence: {name} in one window"
     path = "constituents/share"
     if not has(results, path) or name not in labels(results, path):
-        return told
-    parts = {"part_query": 1, "part_key": 1}
-    one, head = per_head(results, path, **parts), labels(results, path).index(name)
-    share = quoted(float(one.value[head]), float(one.margin(one.value.size)[head]), "%")
-    pair = "position\u00a0·\u00a0position"
-    return f"{told}: of all heads the largest share found of {pair} in its logits' variance over keys, {share}"
+        return finding
+    position = PARTS.index("position")
+    terms = per_head(results, path, part_query=position, part_key=position)
+    head = labels(results, path).index(name)
+    share = quoted(float(terms.value[head]), float(terms.margin(terms.value.size)[head]), "%")
+    return f"{finding}, the head with the largest position\u00a0→\u00a0position share of the logits' variance, {share}"
 
 
 FIGURES = (
@@ -97,12 +93,12 @@ FIGURES = (
         (*(f"six_panels/{name}" for name in (*SCORES, "pattern", "block", "head")),),
         finding,
         draw,
-        "The scores of the head with the largest share of position · position, however small, in the run's first "
-        "window: what the position vector and the rest of the attention's input add to them, as query (above, below) "
-        "and as key (left, right), all of it with the mean's parts, and the attention that follows. Each row of scores "
-        "is less its mean, which a softmax does not see. The first token counts neither in it nor in the scale, which "
-        "the five panels of scores share. Empty: masked.",
-        "q_a k_bᵀ for a, b in position, rest, scale and rotation counted; logits before soft cap, ALiBi and mask",
+        "The scores of the head with the largest position → position share, however small, in the run's first window: "
+        "what the position vector and the residual add to them, as query (above, below) and as key (left, right), all "
+        "of it with the mean's terms, and the attention that follows. Each row of scores is less its mean, which a "
+        "softmax does not see. The first token counts neither in it nor in the scale, which the five panels of scores "
+        f"share. Empty: masked. ± in the title: {error_words('constituents/share')}.",
+        "q_a k_bᵀ for a, b in position, residual, with scale and rotation; logits before soft cap, ALiBi and mask",
         "Song & Zhong (2023), equation 10 and Figures 31 to 34; docs/measures.md",
     ),
 )

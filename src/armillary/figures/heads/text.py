@@ -1,10 +1,11 @@
-"""Figures of attention heads on text: where they look, how far, and what passes through them."""
+"""Figures of attention heads on text: where they attend, how far, and what passes through them."""
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Int
 
+from armillary.figures.kit.colours import NULL, series
 from armillary.figures.kit.curves import draw_estimate, draw_line
 from armillary.figures.kit.each_head import (
     dots_by_block,
@@ -19,58 +20,52 @@ from armillary.figures.kit.each_head import (
 )
 from armillary.figures.kit.fields import BAR, ruler, slider
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import NULL, PALETTE, axes, panels
-from armillary.figures.kit.words import number
-from armillary.results.reading import Estimate, array, draws, has, numbers, optional
+from armillary.figures.kit.style import axes, panels
+from armillary.figures.kit.units import axis_label, drawn, scale_of
+from armillary.figures.kit.words import NO_NULL, NOT_ESTIMABLE, error_words, number
+from armillary.results.reading import Estimate, array, draws, has, label_of, numbers, optional
 
-MEASURES = {
-    "entropy_relative": ("entropy", "entropy, share of its maximum"),
-    "mass_first": ("first", "attention on the first token"),
-    "mass_previous": ("before", "attention on the token before"),
-    "mass_self": ("itself", "attention on the token itself"),
-    "distance": ("distance", "mean distance, tokens"),
-}
-"""What the grid shows: the name on the slider, and the name on the colour bar."""
+GRID = tuple(f"heads/{name}" for name in ("entropy_relative", "mass_first", "mass_previous", "mass_self", "distance"))
+"""What the grid shows, in the order of its slider."""
 
 EACH_END = 3
-"""So many of the most and of the least local heads are drawn; with the mean of all heads that makes seven curves."""
+"""How many of the most and of the least local heads are drawn; with the mean of all heads that makes seven curves."""
 
 
 def grid(results: xr.DataTree) -> go.Figure:
     """Every head as a cell, by block and head; the slider chooses the measure."""
-    shown = [name for name in MEASURES if has(results, f"heads/{name}")]
-    blocks, heads = array(results, f"heads/{shown[0]}").shape
+    shown = [path for path in GRID if has(results, path)]
+    blocks, heads = array(results, shown[0]).shape
     steps = []
-    for name in shown:
-        values = numbers(results, f"heads/{name}")
-        top = 1.0 if name == "entropy_relative" else float(np.nanmax(values, initial=0.0)) or 1.0
-        trace = head_field(values, margins(results, f"heads/{name}"), MEASURES[name][1], (0.0, top), signed=False)
-        steps.append([trace.update(name=MEASURES[name][1], colorbar=ruler(MEASURES[name][1], field_height(blocks)))])
+    for path in shown:
+        values, bar = drawn(results, path), axis_label(path)
+        top = 100.0 if path == GRID[0] else float(np.nanmax(values, initial=0.0)) or 1.0
+        trace = head_field(values, scale_of(path) * margins(results, path), bar, (0.0, top), signed=False)
+        steps.append([trace.update(name=bar, colorbar=ruler(bar, field_height(blocks)))])
     figure = panels(height=field_height(blocks) + BAR)
     figure.update_layout(margin={"t": BAR})
     head_axes(axes(figure, "head", "block"), blocks, heads)
-    return first_shown(slider(figure, steps, [MEASURES[name][0] for name in shown]))
+    return first_shown(slider(figure, steps, [label_of(path).removeprefix("attention on the ") for path in shown]))
 
 
 def first_shown(figure: go.Figure) -> go.Figure:
     """A slider of measures begins with the first; the colour bar says which measure it is."""
     for place, trace in enumerate(figure.data):
         trace.visible = place == 0
-    figure.layout.sliders[0].update(active=0, currentvalue={"visible": False})
+    figure.layout.sliders[0].update(active=0, currentvalue={"visible": False}, x=0.06, len=0.88)  # labels at the ends
     return figure
 
 
 def grid_finding(results: xr.DataTree) -> str:
-    """The most and the least spread head, and the heads that look most at the first token and at the one before."""
-    one, names = per_head(results, "heads/entropy_relative"), labels(results, "heads/entropy_relative")
-    if not np.isfinite(one.value).any():
-        return "How heads spread their attention is not determined"
-    least, most = least_and_most(one, names, "%")
-    told = f"The entropy of heads runs from {least} to {most} of its maximum"
-    for name, where in (("mass_first", "the first token"), ("mass_previous", "the token before")):
-        if has(results, f"heads/{name}"):
-            told += f"; {where} gets at most {least_and_most(per_head(results, f'heads/{name}'), names, '%')[1]}"
-    return told
+    """The most and the least spread head, and the heads that attend most to the first and the previous token."""
+    entropy, names = per_head(results, GRID[0]), labels(results, GRID[0])
+    if not np.isfinite(entropy.value).any():
+        return f"The {label_of(GRID[0])} of heads is {NOT_ESTIMABLE}"
+    finding = f"The {label_of(GRID[0])} of heads is {' to '.join(least_and_most(entropy, names, '%'))}"
+    for path in GRID[1:3]:
+        if has(results, path):
+            finding += f"; {label_of(path)} at most {least_and_most(per_head(results, path), names, '%')[1]}"
+    return finding
 
 
 def span_names(starts: Int[np.ndarray, " span"]) -> list[str]:
@@ -99,7 +94,7 @@ def bin_ticks(figure: go.Figure, names: list[str], row: int = 1) -> None:
 
 
 def by_locality(results: xr.DataTree) -> list[int]:
-    """The heads that are drawn: the nearest-looking and the farthest-looking ones, nearest first."""
+    """The heads that are drawn: the most and the least local ones, most local first."""
     distance = per_head(results, "heads/distance").value
     order = [int(head) for head in np.argsort(distance, kind="stable") if np.isfinite(distance[head])]
     return order if len(order) <= 2 * EACH_END else order[:EACH_END] + order[-EACH_END:]
@@ -109,20 +104,21 @@ def distances(results: xr.DataTree) -> go.Figure:
     """Attention by distance, for the most and the least local heads, beside the mean of all."""
     path, figure = "heads/distance_profile", panels(height=430)
     names = labels(results, path)
-    for colour, head in zip(PALETTE, by_locality(results), strict=False):
+    shown = by_locality(results)
+    for colour, head in zip(series(len(shown)), shown, strict=True):
         draw_estimate(figure, bin_curve(results, path, head).percent(), names[head], colour)
-    draw_line(figure, 100 * numbers(results, path).mean((0, 1)), "mean of all heads", NULL, "dash")
+    draw_line(figure, drawn(results, path).mean((0, 1)), "mean of all heads", NULL, "dash")
     bin_ticks(figure, span_names(starts_of(results, path, "span")))
     return axes(figure, "distance, tokens", "attention, %", rangemode="tozero")
 
 
 def distances_finding(results: xr.DataTree) -> str:
-    """From how near to how far heads look on average."""
-    one = per_head(results, "heads/distance")
-    if not np.isfinite(one.value).any():
-        return "How far heads look is not determined"
-    least, most = least_and_most(one, labels(results, "heads/distance"), "tokens")
-    return f"The mean distance from query to key runs over the heads from {least} to {most}"
+    """From how near to how far heads attend on average."""
+    distance = per_head(results, "heads/distance")
+    if not np.isfinite(distance.value).any():
+        return f"The mean distance of heads is {NOT_ESTIMABLE}"
+    least, most = least_and_most(distance, labels(results, "heads/distance"), "tokens")
+    return f"Heads attend over a mean distance of {least} to {most}"
 
 
 def signal(results: xr.DataTree) -> go.Figure:
@@ -133,8 +129,9 @@ def signal(results: xr.DataTree) -> go.Figure:
     figure = dots_by_block(results, {"every head": path, "by key": path}, 640)
     figure.data = figure.data[:1]
     names, order = labels(results, path), np.argsort(per_head(results, path).value, kind="stable")
-    for place, head in enumerate(dict.fromkeys(int(order[at]) for at in (0, len(order) // 2, -1))):
-        draw_estimate(figure, bin_curve(results, profile, head), names[head], PALETTE[place + 1], 2)
+    shown = dict.fromkeys(int(order[at]) for at in (0, len(order) // 2, -1))
+    for colour, head in zip(series(len(shown)), shown, strict=True):
+        draw_estimate(figure, bin_curve(results, profile, head), names[head], colour, 2)
     axes(figure, "key, first position of its bin", "signal propagation", range=[-0.03, 1.03])
     bin_ticks(figure, [str(start) for start in starts_of(results, profile, "key_bin")], 2)
     return figure.update_xaxes(title_text="block", row=1, col=1)
@@ -142,13 +139,12 @@ def signal(results: xr.DataTree) -> go.Figure:
 
 def signal_finding(results: xr.DataTree) -> str:
     """The lowest and the highest head; there is no null for it."""
-    one = per_head(results, "heads/signal_propagation")
-    if not np.isfinite(one.value).any():
-        return "Signal propagation is not determined"
-    least, most = least_and_most(one, labels(results, "heads/signal_propagation"))
-    told = f"Signal propagation runs from {least} to {most}"
-    middle = number(float(np.nanmedian(one.value)))
-    return f"{told}, with {middle} in the middle head; what chance gives is not determined"
+    signal = per_head(results, "heads/signal_propagation")
+    if not np.isfinite(signal.value).any():
+        return f"Signal propagation is {NOT_ESTIMABLE}"
+    least, most = least_and_most(signal, labels(results, "heads/signal_propagation"))
+    median = number(float(np.nanmedian(signal.value)))
+    return f"Signal propagation of heads is {least} to {most}, median {median}; {NO_NULL}"
 
 
 def ranks(results: xr.DataTree) -> go.Figure:
@@ -159,14 +155,13 @@ def ranks(results: xr.DataTree) -> go.Figure:
 
 def ranks_finding(results: xr.DataTree) -> str:
     """From how few to how many directions the maps of a head have."""
-    told = []
-    for kind in ("effective", "stable"):
-        one = per_head(results, f"heads/rank_{kind}")
-        if not np.isfinite(one.value).any():
-            return "The ranks of attention maps are not determined"
-        least, most = least_and_most(one, labels(results, f"heads/rank_{kind}"))
-        told.append(f"{kind} rank from {least} to {most}")
-    return f"Over the heads, the maps of single windows have {told[0]}, {told[1]}"
+    parts = []
+    for path in ("heads/rank_effective", "heads/rank_stable"):
+        rank = per_head(results, path)
+        if not np.isfinite(rank.value).any():
+            return f"The ranks of attention maps are {NOT_ESTIMABLE}"
+        parts.append(f"{label_of(path)} {' to '.join(least_and_most(rank, labels(results, path)))}")
+    return f"Attention maps of single windows have {parts[0]}, {parts[1]}"
 
 
 FIGURES = (
@@ -176,9 +171,9 @@ FIGURES = (
         ("heads/entropy_relative",),
         grid_finding,
         grid,
-        "Every head by block and number, as L10H7 is head 7 of block 10. The slider chooses what the colour means: how "
-        "spread attention is, how much of it goes to the first token, to the token before, to the token itself, and "
-        "how far it reaches. ± where you point: 95 % for that head by itself.",
+        "Every head by block and number: L10H7 is head 7 of block 10. The slider chooses what the colour means: how "
+        "spread attention is, how much of it goes to the first token, to the previous token, to the token itself, and "
+        f"how far it reaches. ± where you point: {error_words(GRID[0])}, for that head by itself.",
         "entropy −Σ p log p over log t, t the keys that a query may see; masses Σ p on one key; distance "
         "Σ p |query − key|; means over queries and windows",
         "docs/measures.md",
@@ -189,8 +184,8 @@ FIGURES = (
         ("heads/distance_profile", "heads/distance"),
         distances_finding,
         distances,
-        f"Attention by distance for the {EACH_END} heads that look nearest and the {EACH_END} that look farthest on "
-        "average. Bins double in width, so that a bin far away holds more keys.",
+        f"Attention by distance for the {EACH_END} heads of smallest and the {EACH_END} of largest mean distance. Bins "
+        f"double in width, so that a bin far away holds more keys. Band: {error_words('heads/distance_profile')}.",
         "Σ p over keys at a distance |query − key| in the bin, mean over queries and windows",
         "docs/measures.md",
     ),
@@ -200,9 +195,9 @@ FIGURES = (
         ("heads/signal_propagation",),
         signal_finding,
         signal,
-        "For the last query of each window: the share of keys whose score is so near to the mean that a softmax "
-        "taken as linear gives a probability between 0 and 1. 1: the softmax is nearly linear and lets every token "
-        "pass; low: it selects. Bars: 95 % for each head by itself.",
+        "For the last query of each window: the share of keys whose score is near enough to the mean that a linearised "
+        "softmax gives a probability between 0 and 1. 1: the softmax is nearly linear and lets every token pass; low: "
+        f"it selects. Bars: {error_words('heads/signal_propagation')}, for each head by itself.",
         "share of windows and keys i with 0 ≤ 1/T + (ω_i − mean ω)/T ≤ 1, ω the scores of the last query, T its keys",
         "Bao, Hataya & Karakida (2024), Definition 1, measured on text",
     ),
@@ -212,8 +207,8 @@ FIGURES = (
         ("heads/rank_effective", "heads/rank_stable"),
         ranks_finding,
         ranks,
-        "In how many directions the attention maps of single windows spread: 1 if all queries look alike. From a "
-        "sample of windows; bars: 95 % for each head by itself.",
+        "In how many directions the attention maps of single windows spread: 1 if all queries attend in the same way. "
+        f"From a sample of windows. Bars: {error_words('heads/rank_effective')}, for each head by itself.",
         "effective: exp of the entropy of σ / Σσ; stable: Σσ² / σ₁²; σ the singular values of a map's first 128 rows",
         "Roy & Vetterli (2007); docs/measures.md",
     ),

@@ -5,21 +5,25 @@ import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Float
 
-from armillary.figures.kit.style import NULL, PALETTE, axes, panels
+from armillary.figures.kit.colours import ESTIMATE, NULL, POSITION, PUBLISHED, transparent
+from armillary.figures.kit.style import axes, panels
 from armillary.results.reading import Estimate, estimate, optional
 
 Layers = Float[np.ndarray, " layer"]
 
+CORRECTED, PLUG_IN = "bias-corrected", "plug-in"
+PLUG_IN_NULL = "circular-shift null of the plug-in"
+"""The legend of figures that show an estimate in both ways."""
+
 
 def draw_estimate(
-    figure: go.Figure, one: Estimate, name: str, colour: str = PALETTE[0], row: int = 1, column: int = 1
+    figure: go.Figure, one: Estimate, name: str, colour: str = ESTIMATE, row: int = 1, column: int = 1
 ) -> None:
-    """A curve with its error band: the 95 % interval, or the extremes as groups are left out."""
+    """A curve with its error band: the 95 % interval, or the leave-one-group-out range."""
     low, high = one.band()
     across, up = band_outline(np.arange(one.value.size, dtype=np.float64), low, high)
-    fill = f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:7], 16)},0.22)"
     if across.size:
-        band = go.Scatter(x=across, y=up, mode="lines", fill="toself", fillcolor=fill, line={"width": 0})
+        band = go.Scatter(x=across, y=up, mode="lines", fill="toself", fillcolor=transparent(colour), line={"width": 0})
         figure.add_trace(band.update(hoverinfo="skip", showlegend=False, legendgroup=name), row, column)
     draw_line(figure, one.value, name, colour, "solid", row, column, np.stack([low, high], -1))
 
@@ -54,7 +58,7 @@ def draw_line(
 def draw_null(
     figure: go.Figure, values: Layers, name: str = "null", row: int = 1, column: int = 1, dash: str = "dash"
 ) -> None:
-    """What the measure would give if it meant nothing; a second null of the same panel is dotted."""
+    """What the measure gives without an effect; a second null of the same panel is dotted."""
     draw_line(figure, values, name, NULL, dash, row, column)
 
 
@@ -85,26 +89,26 @@ def layer_axis(figure: go.Figure, count: int) -> None:
 
 
 def corrected_curve(results: xr.DataTree, name: str, up: str, **more: object) -> go.Figure:
-    """The estimate without small-sample bias and its band; the plain one dotted, with the null that it belongs to."""
-    one = estimate(results, f"{name}_corrected")
+    """The bias-corrected estimate of position and its band; the plug-in estimate dotted, with its own null."""
+    corrected = estimate(results, f"{name}_corrected")
     figure = panels()
-    draw_estimate(figure, one, "without small-sample bias")
+    draw_estimate(figure, corrected, CORRECTED, POSITION)
     plug_in, null = optional(results, name), optional(results, f"{name}_null")
     if plug_in is not None:
-        draw_line(figure, plug_in, "plain formula", PALETTE[1], "dot")
+        draw_line(figure, plug_in, PLUG_IN, PUBLISHED, "dot")
     if null is not None:
-        draw_null(figure, null, "null of the plain formula")
-    axes(figure, one.axis, up, **more)
-    layer_axis(figure, one.value.size)
+        draw_null(figure, null, PLUG_IN_NULL)
+    axes(figure, corrected.axis, up, **more)
+    layer_axis(figure, corrected.value.size)
     return figure
 
 
-def labelled_curve(results: xr.DataTree, paths: dict[str, str], up: str, **more: object) -> go.Figure:
-    """Several estimates over the same layers in one panel, by the names that the legend shows."""
+def labelled_curve(results: xr.DataTree, paths: dict[str, tuple[str, str]], up: str, **more: object) -> go.Figure:
+    """Several estimates over the same layers in one panel: the legend's name of each, its path and its colour."""
     figure = panels()
-    kept = [estimate(results, path) for path in paths.values()]
-    for colour, name, one in zip(PALETTE, paths, kept, strict=False):
-        draw_estimate(figure, one, name, colour)
-    axes(figure, kept[0].axis, up, **more)
-    layer_axis(figure, max(one.value.size for one in kept))
+    shown = [estimate(results, path) for path, _ in paths.values()]
+    for curve, (name, (_, colour)) in zip(shown, paths.items(), strict=True):
+        draw_estimate(figure, curve, name, colour)
+    axes(figure, shown[0].axis, up, **more)
+    layer_axis(figure, max(curve.value.size for curve in shown))
     return figure

@@ -5,9 +5,10 @@ import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Float, Int
 
+from armillary.figures.kit.colours import ESTIMATE
 from armillary.figures.kit.curves import layer_axis
 from armillary.figures.kit.fields import heatmap
-from armillary.figures.kit.style import PALETTE, panels
+from armillary.figures.kit.style import panels
 from armillary.figures.kit.words import at, largest
 from armillary.results.reading import Estimate, array, draws, numbers, optional
 
@@ -29,7 +30,7 @@ def labels(results: xr.DataTree, path: str) -> list[str]:
 
 
 def starts_of(results: xr.DataTree, path: str, axis: str) -> Int[np.ndarray, " bin"]:
-    """The first distance or position of each bin; counted through where the run does not say."""
+    """The first distance or position of each bin; numbered from 0 where the run does not say."""
     variable = array(results, path)
     return np.asarray(variable.coords[axis].values if axis in variable.coords else range(variable.sizes[axis]))
 
@@ -95,6 +96,6 @@ def dots_by_block(results: xr.DataTree, paths: dict[str, str], height: int) -> g
     for row, path in enumerate(paths.values(), 1):
         sizes, one = array(results, path).sizes, per_head(results, path)
         across = spread(sizes["block"], sizes["head"])
-        figure.add_trace(dots(one, across, labels(results, path), np.arange(one.value.size), PALETTE[0]), row, 1)
+        figure.add_trace(dots(one, across, labels(results, path), np.arange(one.value.size), ESTIMATE), row, 1)
         layer_axis(figure, sizes["block"])
     return figure

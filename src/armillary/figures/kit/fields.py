@@ -6,18 +6,15 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 from plotly.basedatatypes import BaseTraceType
-from plotly.colors import sample_colorscale
 
-from armillary.figures.kit.style import POSITIVE, SIGNED, panels
-
-ROOTED = [[(share / 20) ** 2, sample_colorscale(POSITIVE, share / 20)[0]] for share in range(21)]
-"""Colours that go with the square root: attention of a few per cent is told from none. Values stay as they are."""
+from armillary.figures.kit.colours import DIVERGING, SEQUENTIAL
+from armillary.figures.kit.style import panels
 
 TITLES = 24
 """Height that the titles of panels take, in pixels."""
 
 MATRICES = 12
-"""A slider or a set of panels shows at most so many layers."""
+"""The most layers that a slider or a set of panels shows."""
 
 BAR = 70
 """Height that a colour bar takes, in pixels."""
@@ -30,14 +27,14 @@ def heatmap(
     signed: bool = True,
     **more: object,
 ) -> go.Heatmap:
-    """A matrix as colours, row 0 on top once the axis is turned; `limits` are those of the colours."""
-    scale = {"colorscale": SIGNED if signed else POSITIVE, "zmin": limits[0], "zmax": limits[1]}
+    """A matrix as colours, row 0 on top once the axis is reversed; `limits` are those of the colours."""
+    scale = {"colorscale": DIVERGING if signed else SEQUENTIAL, "zmin": limits[0], "zmax": limits[1]}
     shown = {"hovertemplate": "%{y}, %{x}: %{z:.3g}<extra></extra>", "hoverongaps": False}
     return go.Heatmap(z=values.astype(np.float32), colorbar=ruler(bar), **(scale | shown | more))
 
 
 def ruler(text: str, height: int = 400, over: int = 0) -> dict[str, object]:
-    """A colour bar that lies above the plot, so many pixels over it, and leaves its width to the matrix.
+    """A colour bar that lies above the plot, `over` pixels over it, and leaves its width to the matrix.
 
     It is held by its middle: held by its bottom, plotly moves the title of the whole figure out of sight.
     """

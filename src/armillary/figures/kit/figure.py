@@ -14,9 +14,9 @@ SECTIONS = ("states", "position", "context", "depth", "heads")
 class Figure:
     """One figure of a run. It is offered when every result of `needs` is there; more is drawn where there is more.
 
-    `finding` is its title: one plain sentence on what this run shows, with number and error, and no more than interval
-    and null allow. Finding, text, formula and source are plain text, not markup: whoever puts them into a page escapes
-    them. `draw` gives the picture without its title.
+    `finding` is its title: one short sentence on what this run shows, with number and interval, and no more than
+    interval and null allow. Finding, text, formula and source are plain text, not markup: whoever puts them into a page
+    escapes them. `draw` gives the picture without its title.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How every figure looks: colours, fonts, margins, light and dark, and text that stays text."""
+"""How every figure looks: fonts, margins, light and dark, and text that stays text."""
 
 import html
 import textwrap
@@ -7,23 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from armillary.figures.kit.colours import SERIES, THEMES
 from armillary.figures.kit.words import RAISED
-
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D00")
-"""Colours of Okabe & Ito, which the colour-blind tell apart; their yellow darkened, as it is lost on white."""
-
-NULL = "#888888"
-"""Colour of nulls and references, seen on white and on black."""
-
-SIGNED = "RdBu_r"
-"""Colour scale of fields that have a zero in the middle."""
-
-POSITIVE = "Cividis"
-"""Colour scale of fields that begin at zero."""
-
-LIGHT = {"paper": "#ffffff", "ink": "#1c2024", "grid": "#e3e6ea"}
-DARK = {"paper": "#14171c", "ink": "#e6e9ee", "grid": "#2f353d"}
-THEMES = {"light": LIGHT, "dark": DARK}
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 HEIGHT = 400
@@ -45,7 +30,7 @@ def template(theme: str = "light") -> go.layout.Template:
         plot_bgcolor=colours["paper"],
         font={"family": FONT, "size": 13, "color": colours["ink"]},
         title={"font": {"size": 15}, "x": 0, "xanchor": "left", "y": 1, "yanchor": "top", "pad": {"t": 14, "l": 12}},
-        colorway=PALETTE,
+        colorway=SERIES,
         xaxis=axis,
         yaxis=axis,
         margin={"l": 52, "r": 14, "t": 24, "b": 48},
@@ -99,7 +84,7 @@ def log_ticks(figure: go.Figure) -> go.Figure:
     most = 10 if len(list(figure.select_yaxes())) == 1 else 6  # panels below each other are low
     for axis in figure.select_yaxes():
         name = axis.plotly_name.replace("axis", "")
-        shown = [np.asarray(one.y, dtype=float) for one in figure.data if together or (one.yaxis or "y") == name]
+        shown = [np.asarray(trace.y, dtype=float) for trace in figure.data if together or (trace.yaxis or "y") == name]
         values = np.concatenate([[], *shown])
         values = values[np.isfinite(values) & (values > 0)]
         if values.size:
@@ -109,7 +94,7 @@ def log_ticks(figure: go.Figure) -> go.Figure:
 
 
 def ticks_between(least: float, largest: float, most: int = 10) -> dict[float, str]:
-    """Round numbers along a logarithmic axis, about so many at most, and how they are written."""
+    """Round numbers along a logarithmic axis, about `most` of them, and how they are written."""
     low, high = int(np.floor(np.log10(least))), int(np.ceil(np.log10(largest)))
     decades = high - low
     if decades > 4:
@@ -132,7 +117,7 @@ def lowest_row(figure: go.Figure) -> set[str]:
 
 def titled(figure: go.Figure, text: str, theme: str = "light") -> go.Figure:
     """The figure with its finding above it, broken into lines that fit a phone, for a light or a dark page."""
-    lines = textwrap.wrap(text, TITLE_LETTERS) or [""]
+    lines = textwrap.wrap(text, TITLE_LETTERS, break_on_hyphens=False) or [""]
     room = 21 * len(lines) + 10
     top = (figure.layout.margin.t or 0) + room
     height = (figure.layout.height or HEIGHT) + room

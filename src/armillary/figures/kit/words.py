@@ -5,13 +5,33 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from armillary.results.reading import Estimate
+from armillary.results.reading import Estimate, row_of
 
 Layers = Float[np.ndarray, " layer"]
 FINE = 1e-4
 """A margin below this part of a number is called small, not quoted."""
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+NOT_ESTIMABLE = "not estimable"
+NO_ERROR = "this run gives no error for it"
+NO_NULL = "this run has no null for it"
+"""What a title says where a number, its error or its null is missing."""
+
+OVER = {
+    "documents": "95 % interval over documents",
+    "repeats": "95 % interval over repeats of the random-token test",
+    "likelihood": "95 % likelihood interval, not over documents",
+}
+"""What a standard error is over, as the schema has it, in words."""
+
+
+def error_words(path: str) -> str:
+    """What the band or bar of a result is, from its row of the schema."""
+    error = row_of(path).error
+    if error != "none":
+        return OVER[error]
+    return "leave-one-group-out range" if row_of(f"{path}_low").axes else "no interval"
 
 
 class Contrast(NamedTuple):
@@ -27,12 +47,12 @@ class Contrast(NamedTuple):
 
     @property
     def above(self) -> Bool[np.ndarray, " layer"]:
-        """Where the value is larger, the interval says."""
+        """Where the value is significantly larger."""
         return self.difference - self.margin > 0
 
     @property
     def below(self) -> Bool[np.ndarray, " layer"]:
-        """Where the value is smaller, the interval says."""
+        """Where the value is significantly smaller."""
         return self.difference + self.margin < 0
 
     @property
@@ -55,7 +75,7 @@ def contrast(one: Estimate, other: Estimate | Layers | float = 0.0) -> Contrast:
 def number(value: float) -> str:
     """A number with three digits that count."""
     if not np.isfinite(value):
-        return "not determined"
+        return NOT_ESTIMABLE
     if value != 0 and not 1e-3 <= abs(value) < 1e6:
         mantissa, exponent = f"{value:.1e}".split("e")
         return f"{signed(mantissa)} × 10{str(int(exponent)).translate(RAISED)}"
@@ -89,7 +109,7 @@ def span(values: Layers, unit: str = "") -> str:
     """From the smallest to the largest of the values that are known."""
     known = values[np.isfinite(values)] * (100 if unit == "%" else 1)
     if not known.size:
-        return "not determined"
+        return NOT_ESTIMABLE
     least, most = number(float(known.min())), number(float(known.max()))
     return (least if least == most else f"{least} to {most}") + (f" {unit}" if unit else "")
 
@@ -117,11 +137,11 @@ def at(one: Estimate, layer: int, unit: str = "") -> str:
     """
     text = quoted(float(one.value[layer]), float(one.margin(one.value.size)[layer]), unit)
     low, high = one.low[layer], one.high[layer]
-    return f"{text} ({number(low)} to {number(high)} as documents are left out)" if np.isfinite(low + high) else text
+    return f"{text} (leave-one-group-out range {number(low)} to {number(high)})" if np.isfinite(low + high) else text
 
 
 class Phrases(NamedTuple):
-    """What can be said of an effect: that it is seen, that there is none, that it is open; and what it is called."""
+    """What can be said of an effect: significant, none, not significant; and what it is called."""
 
     what: str
     seen: str
@@ -130,14 +150,14 @@ class Phrases(NamedTuple):
 
 
 def effect(one: Estimate, null: Estimate | Layers | float, phrases: Phrases, small: float, unit: str = "") -> str:
-    """The sentence that the intervals allow: an effect, none worth the name, or not determined.
+    """The sentence that the intervals allow: an effect, none worth the name, or not significant.
 
     {layers} and {possible} are filled in, and {value}, {layer} and {null} of the layer that stands out most. "None" is
     said only if every layer's interval keeps within `small` of the null.
     """
     compared = contrast(one, null)
     if not compared.known.any():
-        return f"{phrases.what} is not determined: the run gives no error for it"
+        return f"{phrases.what} is {NOT_ESTIMABLE}: {NO_ERROR}"
     best = largest(compared.difference, compared.above if compared.above.any() else None)
     reference = null.value if isinstance(null, Estimate) else np.broadcast_to(null, one.value.shape)
     words = {
@@ -150,5 +170,5 @@ def effect(one: Estimate, null: Estimate | Layers | float, phrases: Phrases, sma
     if compared.above.any():
         return phrases.seen.format(**words)
     if not np.isfinite(compared.possible):
-        return f"{phrases.what} is not determined: some layers have no error"
+        return f"{phrases.what} is not significant, and some layers have no error"
     return (phrases.none if compared.possible < small else phrases.open).format(**words)

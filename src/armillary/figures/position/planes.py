@@ -1,4 +1,4 @@
-"""The position vectors in the plane where they are largest: Figure 1, and the sinusoidal encoding as a reference."""
+"""The positional basis in the plane of its two leading modes, and the sinusoidal encoding as a reference."""
 
 from typing import NamedTuple
 
@@ -7,10 +7,11 @@ import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Float, Int
 
+from armillary.figures.kit.colours import ALONG_POSITION, CONTEXT, POSITION
 from armillary.figures.kit.fields import BAR, heatmap, ruler
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import PALETTE, panels
-from armillary.figures.kit.words import number, span
+from armillary.figures.kit.style import panels
+from armillary.figures.kit.words import NO_NULL, number, span
 from armillary.measures.position import singular_values
 from armillary.measures.smoothness import gram, sinusoidal_encoding
 from armillary.measures.subspaces import leading_directions
@@ -19,9 +20,7 @@ from armillary.results.reading import array, chosen, has, numbers, thinned
 PANELS, COLUMNS = 6, 2
 POSITIONS = 512
 REACH = 4.0
-"""A panel reaches so many times as far as the position vectors; points of the cloud beyond that lie outside."""
-
-BLUES = [[0, "#B9DDF2"], [0.5, "#3A9BD1"], [1, "#00507E"]]
+"""How far a panel reaches, in reaches of the position vectors; points of the cloud beyond that lie outside."""
 
 
 class Plane(NamedTuple):
@@ -64,28 +63,28 @@ def planes(results: xr.DataTree) -> go.Figure:
     for place, layer in enumerate(layers):
         draw_plane(figure, plane(results, int(layer)), positions, place)
     key = go.Scatter(x=[None], y=[None], mode="lines+markers", name="position vectors", legendgroup="position")
-    figure.add_trace(key.update(marker={"color": BLUES[1][1]}, line={"color": BLUES[1][1], "width": 1}), 1, 1)
+    figure.add_trace(key.update(marker={"color": POSITION}, line={"color": POSITION, "width": 1}), 1, 1)
     figure.update_xaxes(showticklabels=False, ticks="", zeroline=True)
     figure.update_yaxes(showticklabels=False, ticks="", zeroline=True)
-    shades = {"colorscale": BLUES, "colorbar": ruler("position", 260 * rows) | {"y": 1 + 60 / (260 * rows)}}
+    shades = {"colorscale": ALONG_POSITION, "colorbar": ruler("position", 260 * rows) | {"y": 1 + 60 / (260 * rows)}}
     legend = {"y": -0.03, "itemsizing": "constant"}
     return figure.update_layout(coloraxis=shades, legend=legend, margin={"l": 14, "t": BAR + 24})
 
 
-def draw_plane(figure: go.Figure, one: Plane, positions: Int[np.ndarray, " position"], place: int) -> None:
+def draw_plane(figure: go.Figure, flat: Plane, positions: Int[np.ndarray, " position"], place: int) -> None:
     """The cloud behind, the position vectors in their order before it."""
     row, column = place // COLUMNS + 1, place % COLUMNS + 1
-    cloud = go.Scatter(x=one.cloud[:, 0], y=one.cloud[:, 1], mode="markers", name="context vectors")
-    cloud.update(marker={"color": PALETTE[1], "size": 3, "opacity": 0.35}, hoverinfo="skip", legendgroup="context")
+    cloud = go.Scatter(x=flat.cloud[:, 0], y=flat.cloud[:, 1], mode="markers", name="context vectors")
+    cloud.update(marker={"color": CONTEXT, "size": 3, "opacity": 0.35}, hoverinfo="skip", legendgroup="context")
     figure.add_trace(cloud.update(showlegend=place == 0), row, column)
     some = thinned(len(positions), POSITIONS)
-    spiral = go.Scatter(x=one.position[some, 0], y=one.position[some, 1], mode="lines+markers")
-    spiral.update(line={"width": 1, "color": BLUES[1][1]}, legendgroup="position", showlegend=False)
+    spiral = go.Scatter(x=flat.position[some, 0], y=flat.position[some, 1], mode="lines+markers")
+    spiral.update(line={"width": 1, "color": POSITION}, legendgroup="position", showlegend=False)
     spiral.update(marker={"color": positions[some], "coloraxis": "coloraxis", "size": 5}, text=positions[some])
     figure.add_trace(spiral.update(hovertemplate="position %{text}<extra></extra>"), row, column)
     for axis, along in (("x", 0), ("y", 1)):
-        reach = 1.1 * max(np.abs(one.position[:, along]).max(), 1e-30)
-        wide = np.abs(one.cloud[:, along]).max(initial=0.0)
+        reach = 1.1 * max(np.abs(flat.position[:, along]).max(), 1e-30)
+        wide = np.abs(flat.cloud[:, along]).max(initial=0.0)
         limit = max(reach, min(1.05 * wide, REACH * reach))
         getattr(figure, f"update_{axis}axes")(range=[-limit, limit], row=row, col=column)
 
@@ -97,14 +96,14 @@ def plane_share(basis: Float[np.ndarray, "position d_model"]) -> float:
 
 
 def planes_finding(results: xr.DataTree) -> str:
-    """How much of the position basis the plane shows, beside that of turned windows."""
+    """How much of the positional basis the plane shows, beside that of circularly shifted windows."""
     layers = chosen(array(results, "residual/position_basis").sizes["layer"], PANELS)
     shown = [plane_share(numbers(results, "residual/position_basis", layer=int(layer))) for layer in layers]
-    told = f"The plane holds {span(np.array(shown), '%')} of the position basis by the plain formula"
+    finding = f"Two modes hold {span(np.array(shown), '%')} of the positional basis (plug-in)"
     if not has(results, "residual/position_null"):
-        return f"{told}; what chance gives is not determined"
+        return f"{finding}; {NO_NULL}"
     null = [plane_share(numbers(results, "residual/position_null", layer=int(layer))) for layer in layers]
-    return f"{told}; of windows turned at random {span(np.array(null), '%')}"
+    return f"{finding}, circular-shift null {span(np.array(null), '%')}"
 
 
 def sinusoidal(results: xr.DataTree) -> go.Figure:
@@ -115,9 +114,9 @@ def sinusoidal(results: xr.DataTree) -> go.Figure:
     centred = encoding - encoding.mean(0)
     flat, some = centred @ leading_directions(centred, 2).T, thinned(len(positions), 160)
     figure = panels(2, 1, ("plane of two modes", "cosines, blue −1 to red 1"), height=720)
-    marker = {"color": positions, "colorscale": BLUES, "size": 5}
+    marker = {"color": positions, "colorscale": ALONG_POSITION, "size": 5}
     spiral = go.Scatter(x=flat[:, 0], y=flat[:, 1], mode="lines+markers", marker=marker, text=positions)
-    spiral.update(line={"width": 1, "color": BLUES[1][1]}, hovertemplate="position %{text}<extra></extra>")
+    spiral.update(line={"width": 1, "color": POSITION}, hovertemplate="position %{text}<extra></extra>")
     figure.add_trace(spiral.update(showlegend=False), 1, 1)
     cosines = gram(encoding)[np.ix_(some, some)]
     figure.add_trace(
@@ -133,7 +132,7 @@ def sinusoidal(results: xr.DataTree) -> go.Figure:
 
 def sinusoidal_finding(results: xr.DataTree) -> str:
     """The share of low frequencies that the fixed encoding has, where the run holds it."""
-    fixed = "The fixed sinusoidal encoding of this length and width, for comparison"
+    fixed = "Reference: the fixed sinusoidal encoding of this length and width"
     if not has(results, "position/low_frequency_share_sinusoidal"):
         return fixed
     known = numbers(results, "position/low_frequency_share_sinusoidal")
@@ -148,7 +147,7 @@ FIGURES = (
         ("residual/position_basis", "residual/context_basis"),
         planes_finding,
         planes,
-        "The position vectors (blue, darker with position) in the plane where they are largest, and context vectors "
+        "The position vectors (blue, darker with position) on their two leading modes, and context vectors "
         "of single tokens (orange). Each panel has its own scale and is cut at four times the reach of the position "
         "vectors, so some of the cloud may lie outside.",
         "projection on the two leading right singular vectors of position_basis; context vector of a token: h − mean "

@@ -1,38 +1,89 @@
-"""Figures of smoothness: low frequencies per layer, finite differences, and what Theorem 1 bounds."""
+"""Figures of smoothness: frequencies of the positional Gram matrix, finite differences, and what Theorem 1 bounds."""
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
+from jaxtyping import Float
 
+from armillary.figures.kit.colours import ESTIMATE, POSITION, PUBLISHED, series
 from armillary.figures.kit.curves import draw_estimate, draw_line, draw_null, layer_axis
+from armillary.figures.kit.fields import MATRICES, heatmap, slider, squared
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import PALETTE, axes, panels
-from armillary.figures.kit.words import counted, number, span
-from armillary.figures.position.grams import low_share_sentence
-from armillary.results.reading import array, estimate, has, numbers, optional
+from armillary.figures.kit.style import axes, panels
+from armillary.figures.kit.units import drawn, drawn_estimate
+from armillary.figures.kit.words import NO_NULL, NOT_ESTIMABLE, counted, error_words, number, span
+from armillary.measures.smoothness import spectrum_2d
+from armillary.results.reading import array, chosen, estimate, has, numbers, optional
 
 SHOWN = (1, 3, 5, 10)
 """The K of the paper's tables, counted from 0."""
 
+FREQUENCIES, ORDERS = 16, 4
+"""The most frequencies of a matrix, and the most orders of differences, that are shown."""
+
+SHARE = "position/low_frequency_share"
+SINUSOIDAL, PRINTED_BASIS = series(2)
+
+
+def frequencies(results: xr.DataTree) -> go.Figure:
+    """The lowest frequencies of the Gram matrix, log of the absolute coefficient, a layer at a time."""
+    matrices = array(results, "position/gram")
+    layers = chosen(matrices.sizes["layer"], MATRICES)
+    steps, size = [], min(FREQUENCIES, matrices.sizes["position"])
+    for layer in layers:
+        matrix = numbers(results, "position/gram", layer=int(layer))
+        steps.append([heatmap(log_frequencies(matrix)[:size, :size], "log₁₀ |Ĝ|", (-3.0, 2.0), signed=False)])
+    return slider(squared(panels(height=400), "frequency", "frequency"), steps, [str(layer) for layer in layers])
+
+
+def log_frequencies(matrix: Float[np.ndarray, "position position_"]) -> Float[np.ndarray, "frequency frequency_"]:
+    """Decimal logarithm of the 2-D cosine transform's absolute coefficients; NaN where there is none."""
+    size = np.abs(spectrum_2d(matrix))
+    return np.log10(size, out=np.full_like(size, np.nan), where=size > 0)
+
+
+def frequencies_finding(results: xr.DataTree) -> str:
+    """The share of low frequencies where the run holds it; else that it is not estimable."""
+    if has(results, SHARE):
+        return low_share_sentence(results, 3)
+    first = float(log_frequencies(numbers(results, "position/gram", layer=-1))[0, 0])
+    return f"The constant part of the last layer's Gram matrix is {number(10**first)}; {NO_NULL}"
+
+
+def low_share_sentence(results: xr.DataTree, highest: int = 10) -> str:
+    """The share of frequencies 0..K, against its null, no further than low and null allow."""
+    highest = min(highest, array(results, SHARE).sizes["frequency"] - 1)
+    share = estimate(results, SHARE, frequency=highest)
+    if not np.isfinite(share.value).any():
+        return f"The low-frequency share of the positional Gram matrix is {NOT_ESTIMABLE}"
+    held = f"frequencies 0 to {highest} hold {span(share.value, '%')} of the Gram energy"
+    if not has(results, f"{SHARE}_null"):
+        return f"{held[0].upper()}{held[1:]}; {NO_NULL}"
+    null = numbers(results, f"{SHARE}_null", frequency=highest)
+    above = np.where(np.isfinite(share.low), share.low, share.value) > null
+    held += f", circular-shift null {span(null, '%')}"
+    if not above.any():
+        return f"Position is not significantly smooth: {held}"
+    return f"Position is smoother than its null in {counted(above, share.axis)}: {held}"
+
 
 def low_frequencies(results: xr.DataTree) -> go.Figure:
     """One panel per K: the share of frequencies 0..K, its null and the sinusoidal encoding."""
-    count = array(results, "position/low_frequency_share").sizes["frequency"]
+    count = array(results, SHARE).sizes["frequency"]
     shown = [k for k in SHOWN if k < count] or [count - 1]
     rows, columns = -(-len(shown) // 2), min(2, len(shown))
     figure = panels(rows, columns, tuple(f"K = {k}" for k in shown), 140 + 210 * rows, one_scale=True)
     for place, k in enumerate(shown):
         row, column = place // 2 + 1, place % 2 + 1
-        one = estimate(results, "position/low_frequency_share", frequency=k)
-        draw_estimate(figure, one, "this model", PALETTE[0], row, column)
-        if has(results, "position/low_frequency_share_null"):
-            draw_null(figure, numbers(results, "position/low_frequency_share_null", frequency=k), "null", row, column)
-        if has(results, "position/low_frequency_share_sinusoidal"):
-            fixed = float(numbers(results, "position/low_frequency_share_sinusoidal", frequency=k))
-            flat = np.full(one.value.size, fixed)
-            draw_line(figure, flat, "sinusoidal encoding", PALETTE[4], "dot", row, column)
-        layer_axis(figure, one.value.size)
-    axes(figure, "layer", "share of energy", range=[0, 1.03])
+        share = drawn_estimate(results, SHARE, frequency=k)
+        draw_estimate(figure, share, "positional basis", POSITION, row, column)
+        if has(results, f"{SHARE}_null"):
+            draw_null(figure, drawn(results, f"{SHARE}_null", frequency=k), "circular-shift null", row, column)
+        if has(results, f"{SHARE}_sinusoidal"):
+            fixed = np.full(share.value.size, float(drawn(results, f"{SHARE}_sinusoidal", frequency=k)))
+            draw_line(figure, fixed, "sinusoidal encoding", SINUSOIDAL, "dot", row, column)
+        layer_axis(figure, share.value.size)
+    axes(figure, "layer", "share of energy, %", range=[0, 103])
     return figure
 
 
@@ -46,8 +97,9 @@ def orders(results: xr.DataTree, path: str) -> list[str]:
 def differences(results: xr.DataTree) -> go.Figure:
     """The largest finite difference of the Gram matrix, one curve per order."""
     values, figure = numbers(results, "position/difference_max"), panels()
-    for place, order in enumerate(orders(results, "position/difference_max")[: len(PALETTE)]):
-        draw_line(figure, values[:, place], f"order {order}", PALETTE[place])
+    names = orders(results, "position/difference_max")[:ORDERS]
+    for place, (order, colour) in enumerate(zip(names, series(len(names)), strict=True)):
+        draw_line(figure, values[:, place], f"order {order}", colour)
     axes(figure, "layer", "largest |Δ|", type="log")
     layer_axis(figure, len(values))
     return figure
@@ -57,64 +109,76 @@ def differences_finding(results: xr.DataTree) -> str:
     """The span of the first order's largest difference; there is no null for it."""
     first = orders(results, "position/difference_max")[0]
     values = numbers(results, "position/difference_max")[:, 0]
-    return f"The largest difference of order {first} is {span(values)}; what chance gives is not determined"
+    return f"The largest difference of order {first} is {span(values)}; {NO_NULL}"
 
 
 def theorem1(results: xr.DataTree) -> go.Figure:
     """What the low frequencies leave of the Gram matrix, below the bounds of each order."""
-    names = orders(results, "position/theorem1_bound")[:4]
+    names = orders(results, "position/theorem1_bound")[:ORDERS]
     rows, columns = -(-len(names) // 2), min(2, len(names))
     figure = panels(rows, columns, tuple(f"order m = {name}" for name in names), 140 + 220 * rows, one_scale=True)
     residual = numbers(results, "position/theorem1_residual")
     printed_basis = optional(results, "position/theorem1_residual_published")
     for place in range(len(names)):
         row, column = place // 2 + 1, place % 2 + 1
-        draw_line(figure, residual, "left over", PALETTE[0], "solid", row, column)
+        draw_line(figure, residual, "left over", POSITION, "solid", row, column)
         bound = numbers(results, "position/theorem1_bound", order=place)
-        draw_line(figure, bound, "bound, proved anew", PALETTE[2], "dash", row, column)
+        draw_line(figure, bound, "corrected bound", ESTIMATE, "dash", row, column)
         if has(results, "position/theorem1_bound_published"):
             printed = numbers(results, "position/theorem1_bound_published", order=place)
-            draw_line(figure, printed, "bound as printed", PALETTE[1], "dot", row, column)
+            draw_line(figure, printed, "published bound", PUBLISHED, "dot", row, column)
         if printed_basis is not None:
-            draw_line(figure, printed_basis, "left over by the printed basis", PALETTE[4], "dot", row, column)
+            draw_line(figure, printed_basis, "left over by the published basis", PRINTED_BASIS, "dot", row, column)
     layer_axis(figure, residual.size)
     axes(figure, "layer", "‖G − ΠGΠ‖ / T", type="log")
     return figure
 
 
 def theorem1_finding(results: xr.DataTree) -> str:
-    """Whether the bound is kept, and how loose it is at best."""
+    """Whether the bound holds, and how loose it is at best."""
     residual, bound = numbers(results, "position/theorem1_residual"), numbers(results, "position/theorem1_bound")
     tightest = bound.min(1)
     known = np.isfinite(residual) & np.isfinite(tightest)
     if not known.any():
-        return "What Theorem 1 bounds is not determined in any layer"
+        return f"What Theorem 1 bounds is {NOT_ESTIMABLE} in any layer"
     kept = residual <= tightest
     ratio = np.divide(tightest, residual, out=np.full_like(residual, np.nan), where=known & (residual > 0))
     if kept[known].all():
-        return f"The bound of Theorem 1 holds and is {span(ratio)} times what is left over" + printed_note(results)
+        return f"The corrected bound of Theorem 1 holds, {span(ratio)} times what is left over" + published_note(
+            results
+        )
     worst = number(float(np.nanmin(ratio)))
-    return f"The bound of Theorem 1 is kept in {counted(kept)} only: at worst it is {worst} times what is left over"
+    return f"The corrected bound of Theorem 1 holds in {counted(kept)} only; at worst {worst} times what is left over"
 
 
-def printed_note(results: xr.DataTree) -> str:
-    """In how many layers the theorem as printed is broken, where the run has both sides of it."""
+def published_note(results: xr.DataTree) -> str:
+    """In how many layers the theorem as published fails, where the run has both sides of it."""
     left, bound = (optional(results, f"position/theorem1_{name}_published") for name in ("residual", "bound"))
     if left is None or bound is None:
         return ""
-    broken = left > bound.min(1)
-    return f"; as printed it is broken in {counted(broken)}"
+    return f"; as published it fails in {counted(left > bound.min(1))}"
 
 
 FIGURES = (
     Figure(
+        "position-frequencies",
+        "position",
+        ("position/gram",),
+        frequencies_finding,
+        frequencies,
+        "The lowest frequencies of the position vectors' cosines. A smooth matrix has its large coefficients in the "
+        "upper left corner. The slider chooses the layer.",
+        "Ĝ = F G Fᵀ, F the orthonormal DCT-II, G the cosines of position vectors",
+        "Song & Zhong (2023), Figure 3 (right)",
+    ),
+    Figure(
         "low-frequency-share",
         "position",
-        ("position/low_frequency_share",),
+        (SHARE,),
         low_share_sentence,
         low_frequencies,
-        "Share of the energy of the position vectors' cosines in the lowest frequencies 0..K: near 1 if position is "
-        "smooth. Bands: lowest and highest as documents are left out; null: windows turned at random.",
+        "Share of the energy of the position vectors' cosines in the lowest frequencies 0..K: near 100 % if position "
+        f"is smooth. Band: {error_words(SHARE)}. Null: circularly shifted windows.",
         "r_K = Σ_{i,j ≤ K} Ĝ_ij² / Σ Ĝ_ij², Ĝ the orthonormal 2-D DCT-II of the cosines; K counted from 0",
         "Song & Zhong (2023), Table 3",
     ),
@@ -125,7 +189,7 @@ FIGURES = (
         differences_finding,
         differences,
         "The largest finite difference of the position vectors' cosines, in units of 1/T per step: small if the "
-        "matrix is smooth. Rounding grows by 4T² per order.",
+        "matrix is smooth. Rounding grows by 4T² per order. No interval.",
         "max |Δ^(m,m) G|, each order with T², G continued as an even, periodic matrix",
         "Song & Zhong (2023), equations 6 and 7",
     ),
@@ -136,8 +200,8 @@ FIGURES = (
         theorem1_finding,
         theorem1,
         "What the lowest frequencies leave of the cosines' matrix, and the bound that smoothness of order m puts on "
-        "it, as printed and as proved anew for the right basis.",
-        "‖G − ΠGΠ‖op / T ≤ 2 [2 (g₁ g_k)^m + g_k^2m] · max |Δ^(m,m) G|, g_j = 1 / (2T sin(πj / 2T)); printed: "
+        "it: as published, and corrected for the right basis. No interval.",
+        "‖G − ΠGΠ‖op / T ≤ 2 [2 (g₁ g_k)^m + g_k^2m] · max |Δ^(m,m) G|, g_j = 1 / (2T sin(πj / 2T)); published: "
         "6 / (8k)^m · max |Δ^(m,m) G|",
         "Song & Zhong (2023), Theorem 1",
     ),

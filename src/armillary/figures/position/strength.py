@@ -1,60 +1,83 @@
-"""Figures of the position basis: how strong it is, in how many directions."""
+"""Figures of the positional basis: how strong it is, in how many directions."""
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Float
 
-from armillary.figures.kit.curves import corrected_curve, draw_estimate, draw_line, draw_null, layer_axis
+from armillary.figures.kit.colours import ESTIMATE, NULL, POSITION, PUBLISHED
+from armillary.figures.kit.curves import (
+    CORRECTED,
+    PLUG_IN,
+    PLUG_IN_NULL,
+    corrected_curve,
+    draw_estimate,
+    draw_line,
+    draw_null,
+    layer_axis,
+)
 from armillary.figures.kit.fields import slider
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import NULL, PALETTE, axes, panels
-from armillary.figures.kit.words import Phrases, at, counted, effect, largest, span
+from armillary.figures.kit.style import axes, panels
+from armillary.figures.kit.units import drawn, drawn_estimate
+from armillary.figures.kit.words import (
+    NO_NULL,
+    NOT_ESTIMABLE,
+    Phrases,
+    at,
+    counted,
+    effect,
+    error_words,
+    largest,
+    span,
+)
 from armillary.results.reading import Estimate, chosen, estimate, has, numbers, optional
 
 SHARE = Phrases(
     "The position share",
-    "Position explains up to {value} of the variance ({layer}); it is told from 0 in {layers}",
-    "No effect of position is seen: its share of the variance is below {possible} in every layer",
-    "The position share is not determined: no layer is told from 0, and up to {possible} is possible",
+    "Position explains up to {value} of the variance ({layer}); significant in {layers}",
+    "No effect of position: it explains less than {possible} of the variance in every layer",
+    "The position share is not significant in any layer; up to {possible} is possible",
 )
 
 MODES, FAINT = 60, 1e-6
-"""So many modes are drawn, and no energy below this share of the largest."""
+"""The most modes that are drawn, and the share of the largest energy below which none is."""
 
 
 def share(results: xr.DataTree) -> go.Figure:
-    """The corrected share with its band, in per cent, and the plain one beside its null."""
-    one = estimate(results, "position/share_corrected")
+    """The bias-corrected share with its band, in per cent, and the plug-in beside its null."""
+    corrected = drawn_estimate(results, "position/share_corrected")
     figure = panels()
-    draw_estimate(figure, one.percent(), "without small-sample bias")
+    draw_estimate(figure, corrected, CORRECTED, POSITION)
     if has(results, "variance/share"):
-        draw_line(figure, 100 * numbers(results, "variance/share", component=0), "plain formula", PALETTE[1], "dot")
+        draw_line(figure, drawn(results, "variance/share", component=0), PLUG_IN, PUBLISHED, "dot")
     if has(results, "position/share_null"):
-        draw_null(figure, 100 * numbers(results, "position/share_null"), "null of the plain formula", dash="dot")
-    draw_null(figure, np.zeros_like(one.value))
-    axes(figure, one.axis, "share of the variance, %")
-    layer_axis(figure, one.value.size)
+        draw_null(figure, drawn(results, "position/share_null"), PLUG_IN_NULL, dash="dot")
+    draw_null(figure, np.zeros_like(corrected.value), "null of the bias-corrected: 0")
+    axes(figure, corrected.axis, "share of the variance, %")
+    layer_axis(figure, corrected.value.size)
     return figure
 
 
 def share_finding(results: xr.DataTree) -> str:
-    """How much of the variance position explains, as far as the intervals tell."""
+    """How much of the variance position explains, as far as the intervals go."""
     return effect(estimate(results, "position/share_corrected"), 0.0, SHARE, 0.01, "%")
 
 
 def spectrum(results: xr.DataTree) -> go.Figure:
-    """Energy of the modes, held out and plain, with the null of the held-out one; a slider through the layers."""
+    """Energy of the modes, held out and plug-in, with the null of the held-out one; a slider through the layers."""
     energy = numbers(results, "position/energy_heldout")
-    curves = [("held out", energy, PALETTE[0], "solid")]
+    curves = [("held out", energy, POSITION, "solid")]
     if has(results, "position/singular_value"):
         squared = numbers(results, "position/singular_value") ** 2
-        curves.append(("plain formula, σ²", squared, PALETTE[1], "dot"))
+        curves.append(("plug-in, σ²", squared, PUBLISHED, "dot"))
     if has(results, "position/energy_heldout_null"):
         null = numbers(results, "position/energy_heldout_null").reshape(len(energy), -1)
-        curves.append(("null of the held-out energy", np.broadcast_to(null, energy.shape), NULL, "dash"))
+        curves.append(("circular-shift null of the held-out energy", np.broadcast_to(null, energy.shape), NULL, "dash"))
     layers = chosen(len(energy), 40)
-    steps = [[mode_curve(name, one[layer], colour, dash) for name, one, colour, dash in curves] for layer in layers]
+    steps = [
+        [mode_curve(name, values[layer], colour, dash) for name, values, colour, dash in curves] for layer in layers
+    ]
     figure = slider(panels(height=420), steps, [str(layer) for layer in layers])
     figure.update_layout(legend={"orientation": "v", "x": 1, "xanchor": "right", "y": 1, "yanchor": "top"})
     return axes(figure, "mode", "energy, units of the stream squared", type="log")
@@ -76,84 +99,85 @@ def spectrum_finding(results: xr.DataTree) -> str:
     total = np.where(energy > 0, energy, 0).sum(1)
     share = np.divide(energy[:, 0], total, out=np.full(len(energy), np.nan), where=total > 0)
     return (
-        f"The first mode holds {span(share, '%')} of the leading modes' held-out energy, over the layers; "
-        "how many modes are more than chance is not determined"
+        f"The first mode holds {span(share, '%')} of the leading modes' held-out energy; "
+        f"the held-out rank is {NOT_ESTIMABLE}"
     )
 
 
-def rank_heldout_sentence(one: Estimate) -> str:
-    """How many modes are more than chance, and where most."""
-    if not np.isfinite(one.value).any():
-        return "How many modes of position are more than chance is not determined"
-    best, some = largest(one.value), np.where(np.isfinite(one.low), one.low, one.value) > 0
-    if not one.value[best] > 0:
-        return "No mode of position is told from chance in any layer"
-    told = f"Up to {at(one, best)} modes of position are more than chance ({one.axis} {best})"
+def rank_heldout_sentence(rank: Estimate) -> str:
+    """How many modes exceed the null, and where most."""
+    if not np.isfinite(rank.value).any():
+        return f"The held-out rank of the positional basis is {NOT_ESTIMABLE}"
+    best, some = largest(rank.value), np.where(np.isfinite(rank.low), rank.low, rank.value) > 0
+    if not rank.value[best] > 0:
+        return "No mode of the positional basis exceeds the null in any layer"
+    place = f"{at(rank, best)} in {rank.axis} {best}"
     if not some.any():
-        return f"The number of modes is not determined: {told[0].lower()}{told[1:]}, but in no layer always one"
-    return f"{told}; at least one in {counted(some, one.axis)}"
+        return f"The held-out rank is not significant in any layer; highest {place}"
+    return f"The positional basis has a held-out rank of up to {place}; at least 1 in {counted(some, rank.axis)}"
 
 
 def ranks(results: xr.DataTree) -> go.Figure:
-    """Both counts of modes with the extremes as groups are left out, and the null of ScreeNOT."""
+    """Both counts of modes with their leave-one-group-out ranges, and the null of ScreeNOT."""
     figure, axis, count = panels(), "layer", 0
     for name, text, colour in (
-        ("rank_heldout", "modes more than chance, held out", PALETTE[0]),
-        ("rank_screenot", "ScreeNOT", PALETTE[1]),
+        ("rank_heldout", "held-out rank", POSITION),
+        ("rank_screenot", "ScreeNOT rank", ESTIMATE),
     ):
         if has(results, f"position/{name}"):
-            one = estimate(results, f"position/{name}")
-            draw_estimate(figure, one, text, colour)
-            axis, count = one.axis, one.value.size
+            rank = estimate(results, f"position/{name}")
+            draw_estimate(figure, rank, text, colour)
+            axis, count = rank.axis, rank.value.size
     if has(results, "position/rank_screenot_null"):
-        draw_null(figure, numbers(results, "position/rank_screenot_null"), "null: ScreeNOT of noise alone")
+        draw_null(figure, numbers(results, "position/rank_screenot_null"), "null: ScreeNOT rank of noise")
     axes(figure, axis, "number of modes", rangemode="tozero")
     layer_axis(figure, count)
     return figure
 
 
 def ranks_finding(results: xr.DataTree) -> str:
-    """The count of ScreeNOT beside what noise gives; no more than the two allow."""
-    one, null = estimate(results, "position/rank_screenot"), optional(results, "position/rank_screenot_null")
-    counts = f"ScreeNOT counts {span(one.value)} modes of position"
+    """The count of ScreeNOT beside that of noise; no more than the two allow."""
+    rank, null = estimate(results, "position/rank_screenot"), optional(results, "position/rank_screenot_null")
+    if not np.isfinite(rank.value).any():
+        return f"The ScreeNOT rank of the positional basis is {NOT_ESTIMABLE}"
+    finding = f"The ScreeNOT rank of the positional basis is {span(rank.value)}"
     if null is None:
-        return f"{counts}; what noise alone would count is not determined"
-    low = np.where(np.isfinite(one.low), one.low, one.value)
-    above = low > null
-    noise = f"noise alone gives {span(null)}"
+        return f"{finding}; {NO_NULL}"
+    above = np.where(np.isfinite(rank.low), rank.low, rank.value) > null
     if not above.any():
-        return f"The number of modes is not determined: {counts}, and {noise}"
-    return f"{counts}, {noise}; above its noise in {counted(above)}"
+        return f"{finding}, not significantly above noise ({span(null)}) in any layer"
+    return f"{finding}, of noise {span(null)}; above noise in {counted(above)}"
 
 
 def stable_rank_finding(results: xr.DataTree) -> str:
-    """The corrected stable rank where it is determined."""
+    """The bias-corrected stable rank where it is estimable."""
     return corrected_finding(results, "rank_stable", "stable rank")
 
 
 def relative_norm_finding(results: xr.DataTree) -> str:
-    """The corrected relative norm where it is determined."""
+    """The bias-corrected relative norm where it is estimable."""
     return corrected_finding(results, "relative_norm", "relative norm")
 
 
 def corrected_finding(results: xr.DataTree, name: str, what: str) -> str:
-    """The span of a corrected estimate over the layers where it is determined, and its largest value with margin."""
-    one = estimate(results, f"position/{name}_corrected")
-    known = np.isfinite(one.value)
+    """The largest value of a bias-corrected estimate with its margin, and in how many layers it is estimable."""
+    corrected = estimate(results, f"position/{name}_corrected")
+    known = np.isfinite(corrected.value)
     if not known.any():
-        return f"The {what} of position is not determined: position is too weak in every layer"
-    best = largest(one.value)
-    told = f"The {what} of position is {span(one.value)}, highest in {one.axis} {best}: {at(one, best)}"
-    return told if known.all() else f"{told}; it is determined in {counted(known, one.axis)}"
+        return f"The {what} of the positional basis is {NOT_ESTIMABLE}: position is too weak in every layer"
+    best = largest(corrected.value)
+    peak = f"{at(corrected, best)} ({corrected.axis} {best})"
+    finding = f"The {what} of the positional basis is at most {peak}"
+    return finding if known.all() else f"{finding}; estimable in {counted(known, corrected.axis)}"
 
 
 def stable_rank(results: xr.DataTree) -> go.Figure:
-    """Stable rank, corrected and plain, with the null of the plain one."""
+    """Stable rank, bias-corrected and plug-in, with the null of the plug-in."""
     return corrected_curve(results, "position/rank_stable", "stable rank, directions", rangemode="tozero")
 
 
 def relative_norm(results: xr.DataTree) -> go.Figure:
-    """Relative norm, corrected and plain, with the null of the plain one."""
+    """Relative norm, bias-corrected and plug-in, with the null of the plug-in."""
     return corrected_curve(results, "position/relative_norm", "relative norm", rangemode="tozero")
 
 
@@ -164,9 +188,9 @@ FIGURES = (
         ("position/share_corrected",),
         share_finding,
         share,
-        "Share of the variance that the position in the window explains. The blue curve has no small-sample bias and "
-        "may be negative; where its band (95 %) touches 0, no effect is seen. The dotted curve is the plain formula, "
-        "to be compared with its own null: windows turned by random offsets.",
+        "Share of the variance that the position in the window explains. The bias-corrected estimate may be negative; "
+        f"where its band ({error_words('position/share_corrected')}) includes 0, it is not significant in that layer. "
+        "The plug-in estimate is to be compared with its own null: circularly shifted windows.",
         "tr Ĝ / (T · variance), Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²) from pairs of different groups of documents",
         "Song & Zhong (2023), equations 3 and 4; correction and error: docs/statistics.md",
     ),
@@ -176,9 +200,9 @@ FIGURES = (
         ("position/energy_heldout",),
         spectrum_finding,
         spectrum,
-        "How the position basis spreads over its modes. A mode counts where its held-out energy lies above the null; "
+        "How the positional basis spreads over its modes. A mode counts where its held-out energy exceeds the null; "
         "energies that are not positive or below 10⁻⁶ of the largest are left out. The slider chooses the layer.",
-        "energy_k = mean over folds f of uᵀ M_f P₋fᵀ u, u the k-th mode found without fold f; plain: σ_k² of "
+        "energy_k = mean over folds f of uᵀ M_f P₋fᵀ u, u the k-th mode found without fold f; plug-in: σ_k² of "
         "position_basis",
         "Song & Zhong (2023), Figure 3 (left)",
     ),
@@ -188,10 +212,11 @@ FIGURES = (
         ("position/rank_screenot",),
         ranks_finding,
         ranks,
-        "How many modes the position basis has, counted in two ways. Bands: lowest and highest count as documents "
-        "are left out. ScreeNOT's count grows with the number of windows, and noise alone gives the grey line.",
+        "How many modes the positional basis has, counted in two ways. Bands: "
+        f"{error_words('position/rank_screenot')}. ScreeNOT's count grows with the number of windows; grey: its count "
+        "for noise, from differences of halves of the windows.",
         "ScreeNOT: singular values above the optimal threshold for noise of unknown colour, k = 20; held out: leading "
-        "modes whose energy exceeds the 95 % point of the turned windows",
+        "modes whose energy exceeds the 95 % point of the circular-shift null",
         "Donoho, Gavish & Romanov (2023); Song & Zhong (2023), Tables 1 and 4",
     ),
     Figure(
@@ -200,9 +225,9 @@ FIGURES = (
         ("position/rank_stable_corrected",),
         stable_rank_finding,
         stable_rank,
-        "In how many directions position moves, weighted by strength. Gaps: not determined, because position is "
-        "within 3 standard errors of nothing.",
-        "Σσ² / σ₁² of position_basis; corrected: tr Ĝ / energy_heldout₁; band: 95 %",
+        "In how many directions position moves the states, weighted by strength. Gaps: not estimable, position is "
+        f"within 3 standard errors of 0. Band: {error_words('position/rank_stable_corrected')}.",
+        "Σσ² / σ₁² of position_basis; bias-corrected: tr Ĝ / energy_heldout₁",
         "Song & Zhong (2023), Table 5",
     ),
     Figure(
@@ -212,9 +237,9 @@ FIGURES = (
         relative_norm_finding,
         relative_norm,
         "How large position is in its strongest direction, against the strongest direction of all states: 0 to 1. "
-        "Gaps: not determined.",
-        "‖P‖op / ‖M‖op, M all centred states, P the position basis repeated over windows; corrected: √(C · "
-        "energy_heldout₁) / ‖M‖op; band: 95 %",
+        f"Gaps: not estimable. Band: {error_words('position/relative_norm_corrected')}.",
+        "‖P‖op / ‖M‖op, M all centred states, P the positional basis repeated over windows; bias-corrected: √(C · "
+        "energy_heldout₁) / ‖M‖op",
         "Song & Zhong (2023), Table 6",
     ),
 )

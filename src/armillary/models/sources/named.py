@@ -1,11 +1,11 @@
-"""Models that have a name here: small, open, and fetched from the package index. Nothing in this file needs torch."""
+"""The built-in models: small, open, and fetched from the package index. Nothing in this file needs torch."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Named:
-    """One named model: where it comes from, how its wheel is recognised, and what a user may do with it."""
+    """One built-in model: where it comes from, how its wheel is recognised, and what a user may do with it."""
 
     name: str
     source: str
@@ -36,8 +36,3 @@ NAMED = {
         ),
     )
 }
-
-
-def describe() -> list[dict[str, str]]:
-    """The named models as plain rows, for a table."""
-    return [asdict(row) for row in NAMED.values()]

@@ -1,4 +1,4 @@
-"""The random twin of a model: same config, weights drawn anew by the model's own initialisation from a seed."""
+"""The random-weight control of a model: same config, fresh weights by the model's own initialisation from a seed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 def twin_of_checkpoint(checkpoint: Checkpoint, seed: int, **options: Any) -> Any:
-    """The twin of a folder's model; its weight files are not read."""
+    """The random-weight control of a folder's model; its weight files are not read."""
     from transformers import AutoConfig
 
     trust = options.get("trust_remote_code", False)
@@ -37,11 +37,11 @@ def twin_of_checkpoint(checkpoint: Checkpoint, seed: int, **options: Any) -> Any
                 return auto_class(checkpoint.config()).from_config(config, **options)
     except (OSError, ValueError, KeyError, ImportError) as error:
         why = str(error).strip().splitlines() or [repr(error)]
-        raise SourceError(f"expected a config in {checkpoint.folder}, came: {why[0][:300]}") from error
+        raise SourceError(f"expected a readable config in {checkpoint.folder}, got an error: {why[0][:300]}") from error
 
 
 def twin_of_model(model: Any, seed: int) -> Any:
-    """The twin of a loaded model, on its device and in its dtype; the model itself is left alone."""
+    """The random-weight control of a loaded model, on its device and in its dtype; the model itself is left alone."""
     with quiet(), seeded(seed):
         twin = type(model)._from_config(model.config, dtype=model.dtype)
     return twin.to(model.device)

@@ -51,7 +51,7 @@ CLUSTERS = {
             LAYER,
             "1",
             "share of context vectors whose nearest neighbour is of the same document",
-            label="nearest neighbour of the same document",
+            label="nearest-neighbour purity",
             share=True,
         ),
     ),

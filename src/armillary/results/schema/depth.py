@@ -3,7 +3,7 @@
 from armillary.measures.anisotropy import anisotropy, outlier_dimensions
 from armillary.measures.dimension import dimension
 from armillary.measures.identity import token_share
-from armillary.measures.layers import layer_likeness
+from armillary.measures.layers import layer_similarity
 from armillary.measures.norms import norm
 from armillary.results.schema.kinds import Group, Variable, axes, with_error
 
@@ -26,7 +26,7 @@ CLOUD = {
             LAYER,
             "1",
             "the same, mean-centred over the sample; near 0 by construction",
-            label="anisotropy, mean-centred",
+            label="mean-centred anisotropy",
         ),
     ),
     "outlier_dimension_count": Variable(LAYER, "dimensions", "coordinates with more than 5 times the average variance"),
@@ -71,13 +71,15 @@ GROUPS: dict[str, Group] = {
     "norms": Group(
         "states.nc",
         "norms of the hidden states",
-        with_error("norm", Variable(LAYER, "units of the stream", "mean norm of the kept tokens", label="norm")),
+        with_error(
+            "norm", Variable(LAYER, "units of the stream", "mean norm of the kept tokens", label="residual norm")
+        ),
         (norm,),
     ),
     "depth": Group(
         "states.nc",
         "the cloud of states of each layer, and the similarity of layers",
         SIMILARITY | CLOUD | IDENTITY,
-        (layer_likeness, anisotropy, outlier_dimensions, dimension, token_share),
+        (layer_similarity, anisotropy, outlier_dimensions, dimension, token_share),
     ),
 }

@@ -1,8 +1,8 @@
 """Is it training that makes position, or the architecture alone?
 
-    python examples/random_twin.py
+    python examples/random_weights.py
 
-Surveys MiniLM and its random twin (same config and tokenizer, weights drawn anew) on the same windows.
+Surveys MiniLM and its random-weight control (same config and tokenizer, fresh weights) on the same windows.
 """
 
 import armillary as arm
@@ -11,10 +11,10 @@ settings = {"contexts": 32, "length": 32, "progress": False}
 trained = arm.table(arm.survey(arm.load("minilm"), "python-docs", **settings))
 random = arm.table(arm.survey(arm.load("minilm", random_weights=0), "python-docs", **settings))
 
-print("layer   position share, trained   random twin")
+print("layer   position share, trained   random weights")
 for layer in trained.index:
     shares = [
         f"{100 * table.position_share_corrected[layer]:6.2f} ±{100 * table.position_share_corrected_se[layer]:.2f} %"
         for table in (trained, random)
     ]
-    print(f"{layer:5}   {shares[0]:>23}   {shares[1]:>13}")
+    print(f"{layer:5}   {shares[0]:>23}   {shares[1]:>14}")

@@ -1,0 +1,41 @@
+"""How a command prints: a table on the console, or rows as JSON or CSV."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+
+from armillary.surveys.settings import setting
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WIDTH = 140
+"""Columns of an output that is no terminal."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """As a table, unless JSON or CSV is asked for; these give every number."""
+
+    json: bool = setting(False, "Print JSON.")
+    csv: bool = setting(False, "Print CSV.")
+
+    def show(self, table: Callable[[], Any], json: Callable[[], str], csv: Callable[[], str]) -> None:
+        """Print what was asked for; the others are not made."""
+        if self.json or self.csv:
+            typer.echo((json if self.json else csv)().rstrip("\n"))
+        else:
+            console().print(table())
+
+    def show_rows(self, table: Callable[[], Any], frame: "pd.DataFrame") -> None:
+        """Print a table, or its rows of data."""
+        self.show(table, lambda: str(frame.reset_index().to_json(orient="records", indent=1)), lambda: frame.to_csv())
+
+
+def console() -> Console:
+    """Standard output; wide enough for the tables where nobody set a width."""
+    out = Console(markup=False, highlight=False)
+    return out if out.is_terminal else Console(markup=False, highlight=False, width=WIDTH)

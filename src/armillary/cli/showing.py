@@ -1,0 +1,116 @@
+"""The commands that show what a run holds: as tables, figures and pages."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from armillary.cli.arguments import RunFolder
+from armillary.cli.flags import spread
+from armillary.cli.output import Form, console
+from armillary.errors import RequestError
+
+Picture = StrEnum("Picture", ["svg", "pdf", "png"])
+Table = Annotated[
+    str | None,
+    typer.Option(
+        help="decomposition, summary, ranks, position, low-frequency or similarity. "
+        "Without it, decomposition, or what else the run holds."
+    ),
+]
+
+
+@spread
+def show(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folder of a run; with --table also several.")],
+    table: Table = None,
+    *,
+    form: Form,
+) -> None:
+    """Print a table of a run: by default how its layers split into position, context and residual.
+
+    The other tables have the layout of Song and Zhong's: a row per model and text, a column per layer, then mean and
+    spread over layers. summary is their table 1, ranks tables 4 and 5, position table 6, low-frequency tables 2 and 3.
+    A run offers those it has results for; several runs become several rows.
+    """
+    from armillary.printing import overview, paper
+    from armillary.results.store import open as open_run
+
+    opened = [open_run(run) for run in runs]
+    if table not in (None, overview.DECOMPOSITION):
+        frame = paper.paper_table(opened, table)
+        form.show_rows(lambda: paper.printed(opened, table, console().width), frame)
+    elif len(opened) > 1:
+        raise RequestError(f"expected one run for the table decomposition, got {len(opened)}: choose another --table")
+    else:
+        shown = overview.decomposition(opened[0]) if table else overview.overview(opened[0])
+        form.show_rows(lambda: shown.printed, shown.rows)
+
+
+@spread
+def compare(
+    one: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    other: Annotated[Path, typer.Argument(help="Folder of another run.")],
+    *,
+    form: Form,
+) -> None:
+    """Print where two runs differ significantly, and the angles between their positional bases.
+
+    JSON gives everything, angles in radians; CSV the results and their differences, without angles.
+    """
+    from armillary.printing import comparison
+    from armillary.results.comparing import compare as compare_runs
+    from armillary.results.store import open as open_run
+
+    compared = compare_runs(open_run(one), open_run(other))
+    form.show(
+        lambda: comparison.printed(compared),
+        lambda: comparison.as_json(compared),
+        lambda: str(comparison.difference_rows(compared).to_csv(index=False)),
+    )
+
+
+def report(
+    run: RunFolder,
+    other: Annotated[Path | None, typer.Argument(help="Folder of another run, to compare the two.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file. [default: RUN/report.html, RUN/comparison.html for two runs]", show_default=False),
+    ] = None,
+) -> None:
+    """Write a page that shows a run, or compares two: one file for any browser, offline."""
+    from armillary.reporting import report as write_report
+
+    typer.echo(f"report: {write_report(run, out, other)}")
+
+
+def explore(
+    run: RunFolder,
+    port: Annotated[int | None, typer.Option(help="Its port. [default: a free one]", show_default=False)] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, open nothing.")] = False,
+) -> None:
+    """Open a page on this machine to browse a run and to ask its model; Ctrl+C ends it."""
+    from armillary.explorer import explore as serve
+
+    serve(run, port=port, browser=not no_browser)
+
+
+def figure(
+    run: RunFolder,
+    name: Annotated[str | None, typer.Argument(help="Which figure; without a name, they are listed.")] = None,
+    format: Annotated[Picture, typer.Option(help="The format of the file.")] = Picture.svg,
+    out: Annotated[Path | None, typer.Option(help="The file. [default: NAME.FORMAT]", show_default=False)] = None,
+) -> None:
+    """Write one figure of a run as a file for a paper, or list those that the run has."""
+    from armillary.figures import available
+    from armillary.reporting.static import figure as write_figure
+    from armillary.results.store import open as open_run
+
+    opened = open_run(run)
+    if name is None:
+        for offered in available(opened.results):
+            typer.echo(f"{offered.name:22} {offered.section:10} {offered.finding(opened.results)}")
+    else:
+        path = out if out is not None and out.suffix else (out or Path(name)).with_suffix(f".{format.value}")
+        typer.echo(f"figure: {write_figure(opened, name, path)}")

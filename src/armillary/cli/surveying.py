@@ -1,0 +1,56 @@
+"""The commands that make a run, or measure it again."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from armillary.cli.arguments import Config, Corpus, Loading, Model, RunFolder
+from armillary.cli.flags import spread
+from armillary.cli.output import console
+from armillary.surveys.settings import Settings
+
+Out = Annotated[Path | None, typer.Option(help="Folder of the run. [default: runs/MODEL-CORPUS]", show_default=False)]
+
+
+@spread
+def survey(
+    model: Model,
+    corpus: Corpus = "python-docs",
+    out: Out = None,
+    *,
+    settings: Settings,
+    loading: Loading,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    config: Config = None,
+) -> None:
+    """Read a text once and measure how the hidden states split into position, context and residual."""
+    from armillary.runs.survey import survey as make_run
+
+    view = loading.view(model, settings.seed)
+    folder = out or default_folder(model, corpus, random_weights=loading.random_weights)
+    run = make_run(view, corpus, out=folder, resume=resume, progress=not quiet, **asdict(settings))
+    if not quiet:
+        from armillary.printing.layers import printed
+        from armillary.reporting import PAGE
+
+        console().print(printed(run))
+        typer.echo(f"results: {folder}  (armillary show {folder}; in Python: armillary.open({str(folder)!r}))")
+        if (folder / PAGE).exists():
+            typer.echo(f"report: {folder / PAGE}")
+
+
+def default_folder(model: str, corpus: str, *, random_weights: bool) -> Path:
+    """runs/MODEL-CORPUS, with only letters that any file system takes."""
+    name = f"{model}{'-random' if random_weights else ''}-{corpus}"
+    return Path("runs") / "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in name).strip("-.")
+
+
+def measure(run: RunFolder) -> None:
+    """Measure a run again from what its pass kept, as after an upgrade: without the model."""
+    from armillary.runs.measure import measure as measure_again
+
+    measure_again(run)
+    typer.echo(f"measured again: {run}")

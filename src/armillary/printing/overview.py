@@ -1,0 +1,67 @@
+"""What `show` prints of one run: the table of its layers, else that of its heads, else the groups that it holds."""
+
+from typing import NamedTuple
+
+import pandas as pd
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from armillary.printing import heads, layers
+from armillary.results.schema import GROUPS
+from armillary.results.store import Run
+
+DECOMPOSITION = "decomposition"
+
+
+class Shown(NamedTuple):
+    """A table as rows of data and for a terminal."""
+
+    rows: pd.DataFrame
+    printed: RenderableType
+
+
+def decomposition(run: Run) -> Shown:
+    """How the layers split into position, context and residual."""
+    return Shown(layers.table(run), layers.printed(run))
+
+
+def overview(run: Run) -> Shown:
+    """What there is to show: layers, heads, or a list of the groups; what is missing, with the command that adds it."""
+    held = set(run.results.children)
+    if held.issuperset(layers.GROUPS):
+        return decomposition(run)
+    if held & {"taxonomy", "heads"}:
+        rows = heads.head_table(run)
+        return Shown(rows, Group(heads.summary(run, rows), Text(missing(run))))
+    return Shown(groups(run), Group(contents(run), Text(missing(run))))
+
+
+def groups(run: Run) -> pd.DataFrame:
+    """One row per group that a run holds: what it is about, and how many results it has."""
+    rows = [
+        {"group": name, "about": GROUPS[name].text if name in GROUPS else "", "results": len(node.data_vars)}
+        for name, node in run.results.children.items()
+    ]
+    return pd.DataFrame(rows, columns=["group", "about", "results"]).set_index("group")
+
+
+def contents(run: Run) -> Table:
+    """The groups for a terminal."""
+    about = run.provenance
+    title = f"{about.get('model', 'a model')} on {about.get('corpus', 'a text')}: groups of results"
+    table = Table(title=Text(title), title_justify="left")
+    for name in ("group", "about", "results"):
+        table.add_column(name, overflow="fold", justify="right" if name == "results" else "left")
+    for group, row in groups(run).iterrows():
+        table.add_row(Text(f"/{group}"), Text(row.about), str(row.results))
+    return table
+
+
+def missing(run: Run) -> str:
+    """What the run does not hold, by the command that adds it."""
+    lacking: dict[str, list[str]] = {}
+    for name, group in GROUPS.items():
+        if name not in run.results.children:
+            lacking.setdefault(group.command, []).append(f"/{name}")
+    return "\n".join(f"`{command}` adds {', '.join(names)}." for command, names in lacking.items())

@@ -1,0 +1,68 @@
+"""A table that nothing is cut from: where a terminal is too narrow for its columns, they go on in another panel."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+GAP = 2
+"""Blanks between two columns."""
+
+
+class Column(NamedTuple):
+    """A heading and the texts below it; words stand to the left, numbers to the right, what is quiet is dim."""
+
+    heading: str
+    cells: list[str]
+    words: bool = False
+    quiet: bool = False
+
+    @property
+    def width(self) -> int:
+        """As wide as the widest cell, and as the longest word of the heading; % stays with its word."""
+        return max(map(len, [*self.heading.replace(" %", "_%").split(), *self.cells]))
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Title, columns and caption; the first column stands in every panel."""
+
+    title: str
+    columns: Sequence[Column]
+    caption: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        yield Text(self.title)
+        for columns in pieces(self.columns, options.max_width):
+            yield panel(columns)
+        yield Text(self.caption)
+
+
+def pieces(columns: Sequence[Column], width: int) -> list[list[Column]]:
+    """The columns in pieces that fit a width, gaps counted; a piece holds at least one column beside the first."""
+    first, *others = columns
+    cut: list[list[Column]] = [[first]]
+    for column in others:
+        if len(cut[-1]) > 1 and sum(each.width + GAP for each in [*cut[-1], column]) - GAP > width:
+            cut.append([first])
+        cut[-1].append(column)
+    return cut
+
+
+def panel(columns: Sequence[Column]) -> Table:
+    """Some columns as a table."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+    for column in columns:
+        table.add_column(
+            column.heading,
+            justify="left" if column.words else "right",
+            style="dim" if column.quiet else "",
+            width=column.width,
+        )
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*map(Text, cells))
+    return table

@@ -1,0 +1,100 @@
+"""The command as a whole: help, version, `python -m armillary`, and errors of one line with exit code 2."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+import armillary as arm
+from armillary._version import __version__
+from armillary.cli import app
+
+COMMANDS = ("survey", "show", "measure", "compare", "report", "explore", "figure", "heads", "prompt", "models",
+            "corpora", "info")  # fmt: skip
+
+
+def in_a_process(*arguments, module=False, **options):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    start = [sys.executable, "-m", "armillary"] if module else [str(Path(sys.executable).with_name("armillary"))]
+    command = [*start, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, **options)
+
+
+def test_help_names_every_command(armillary):
+    code, out, err = armillary("--help")
+    assert (code, err) == (0, "")
+    for command in COMMANDS:
+        assert command in out
+
+
+def test_no_arguments_are_a_question_for_help(armillary):
+    _, out, err = armillary()
+    assert "Usage: armillary" in out + err
+
+
+def test_the_version_is_printed(armillary):
+    assert armillary("--version") == (0, f"armillary {__version__}\n", "")
+
+
+def test_an_unknown_command_is_refused(armillary):
+    code, out, err = armillary("surwey")
+    assert (code, out) == (2, "")
+    assert "No such command 'surwey'" in err
+
+
+def test_an_unknown_flag_is_refused(armillary):
+    code, _, err = armillary("survey", "smollm2", "--contxts", "3")
+    assert code == 2
+    assert "No such option: --contxts" in err
+
+
+def test_the_installed_command_answers():
+    assert in_a_process("--version").stdout == f"armillary {__version__}\n"
+    done = in_a_process("nonsense")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_the_installed_command_refuses_in_one_line_and_shows_the_traceback_on_request(tmp_path):
+    plain, debug = in_a_process("show", tmp_path), in_a_process("show", tmp_path, "--debug")
+    expected = f"expected a run in {tmp_path}, got none of heads.nc, names.nc, states.nc: run `armillary survey` first"
+    assert (plain.returncode, plain.stdout, plain.stderr) == (2, "", f"armillary: {expected}\n")
+    assert debug.returncode != 0
+    assert "Traceback (most recent call last)" in debug.stderr
+    assert debug.stderr.rstrip().endswith(f"StoreError: {expected}")
+
+
+def test_debug_shows_the_traceback(cli, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["armillary", "show", str(tmp_path), "--debug"])
+    with pytest.raises(arm.StoreError, match="expected a run in "):
+        cli.main()
+
+
+def test_an_interrupt_says_how_to_go_on(cli, monkeypatch, capsys, tmp_path):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("armillary.results.store.open", stop)
+    monkeypatch.setattr(sys, "argv", ["armillary", "show", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "armillary: interrupted: a survey resumes from its last shard with --resume\n"
+
+
+def test_the_package_runs_as_a_module(tmp_path):
+    assert in_a_process("--version", module=True).stdout == f"armillary {__version__}\n"
+    done = in_a_process("show", tmp_path, module=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert in_a_process("--help", module=True).stdout.startswith("Usage: armillary [OPTIONS] COMMAND")
+
+
+def test_the_commands_are_these_and_each_has_help_for_all_it_takes():
+    commands = typer.main.get_command(app).commands
+    assert tuple(commands) == COMMANDS
+    for name, command in commands.items():
+        assert command.help, name
+        assert all(parameter.help for parameter in command.params if parameter.name != "help"), name

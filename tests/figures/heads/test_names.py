@@ -1,0 +1,48 @@
+"""Kinds of heads, their scores and their dominant QK terms."""
+
+import numpy as np
+import pytest
+
+from armillary.figures import FIGURES
+from armillary.figures.heads.names import beyond_doubt
+from armillary.figures.kit.colours import HEADS, NULL
+from armillary.results.schema.naming import KINDS
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.05, 0.2, np.nan])
+def test_a_share_is_beyond_doubt_where_intervals_do_not_meet(margin):
+    share = np.array([[0.6, 0.4], [0.3, 0.7]])
+    assert beyond_doubt(share, np.full((2, 2), margin)).tolist() == [2 * margin < 0.2, 2 * margin < 0.4]
+
+
+def test_kinds_are_counted_and_weighed_against_the_control(results, changed):
+    assert (
+        FIGURES["head-names"]
+        .finding(results)
+        .startswith("Of 16 heads 2 induction, 2 duplicate-token, 2 previous-token")
+    )
+    wide = changed(results, **{f"taxonomy__{name}_se": 9.0 for name in ("induction", "duplicate", "previous", "sink")})
+    assert ". 2 of 10 scores are significantly above the random-weight control" in FIGURES["head-names"].finding(wide)
+    assert FIGURES["head-names"].finding(changed(results, taxonomy__kind="")).startswith("None of 16 heads")
+    assert FIGURES["head-names"].finding(changed(results, taxonomy__kind="<b>")).startswith("None of 16 heads")
+
+
+def test_scores_are_drawn_where_no_head_or_every_head_has_the_kind(results, changed):
+    for kind, name, drawn in (("uniform", "other heads", 16), ("sink", "attention sink", 16), ("sink", "local", 0)):
+        figure = FIGURES["head-scores"].draw(changed(results, taxonomy__kind=kind))
+        shown = [trace.name for trace in figure.data if trace.showlegend]
+        assert len(shown) == len(set(shown))
+        assert "other heads" in shown
+        assert max(len(trace.x) for trace in figure.data if trace.name == name) == drawn
+
+
+def test_kinds_have_the_names_of_the_field_and_their_colours(results):
+    legend = {trace.name: trace.marker.color for trace in FIGURES["head-names"].draw(results).data}
+    assert legend == {KINDS[stored]: colour for stored, colour in HEADS.items()} | {"no kind": NULL}
+
+
+def test_the_dominant_term_is_written_from_query_to_key(results):
+    assert FIGURES["head-constituents"].finding(results) == (
+        "Dominant QK term: residual → residual in 16 of 16 heads, significantly in 16; "
+        "largest share 60.0 ± 8.7 %, residual → residual in L0H0"
+    )

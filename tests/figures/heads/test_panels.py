@@ -1,0 +1,31 @@
+"""One head in one window: an example."""
+
+import numpy as np
+import pytest
+
+from armillary.figures import FIGURES
+
+
+def test_six_panels_share_one_scale_and_leave_out_what_a_softmax_does_not_see(results, changed):
+    *scores, attention = FIGURES["head-six-panels"].draw(results).data
+    assert [trace.name for trace in scores] == [
+        "position → position", "position → residual", "residual → position", "residual → residual", "all logits",
+    ]  # fmt: skip
+    assert len({(trace.zmin, trace.zmax) for trace in scores}) == 1
+    assert scores[0].zmin == -scores[0].zmax
+    assert attention.zmin == 0
+    assert attention.z == pytest.approx(results["six_panels"].pattern.values, nan_ok=True)
+    assert np.array_equal(np.isnan(scores[4].z), np.triu(np.ones((24, 24), dtype=bool), 1))
+    assert np.nanmean(scores[4].z[1:, 1:], 1) == pytest.approx(np.zeros(23), abs=1e-6)
+    assert FIGURES["head-six-panels"].draw(results).data[5].colorscale != scores[0].colorscale
+    wild = results["six_panels"].residual_residual.values.copy()
+    wild[:, 0] = 1e6
+    again = FIGURES["head-six-panels"].draw(changed(results, six_panels__residual_residual=wild)).data[3]
+    assert again.zmax == scores[3].zmax
+    assert np.array_equal(again.z[1:, 1:], scores[3].z[1:, 1:], equal_nan=True)
+
+
+def test_the_example_says_which_head_it_is_and_that_it_is_no_evidence(results, changed):
+    words = "Example, no evidence: L1H2 in one window"
+    assert FIGURES["head-six-panels"].finding(results).startswith(f"{words}, the head with the largest position\u00a0→")
+    assert FIGURES["head-six-panels"].finding(changed(results, constituents__share=None)) == words

@@ -1,0 +1,219 @@
+"""Titles: what they say of a significant effect, of none, and of one that is not significant, and never more."""
+
+import re
+
+import numpy as np
+import pytest
+
+from armillary.figures import FIGURES
+
+TITLES = {
+    "position-share": {
+        "clear": (
+            {"position__share_corrected": [0, 0, 0.05, 0.2, 0.1], "position__share_corrected_se": 0.01},
+            "Position explains up to 20.0 ± 2.9 % of the variance (layer 3); significant in 3 of 5 layers",
+        ),
+        "none": (
+            {"position__share_corrected": 0.0005, "position__share_corrected_se": 0.0005},
+            "No effect of position: it explains less than 0.197 % of the variance in every layer",
+        ),
+        "open": (
+            {"position__share_corrected": 0.03, "position__share_corrected_se": 0.02},
+            "The position share is not significant in any layer; up to 8.89 % is possible",
+        ),
+    },
+    "context-similarity": {
+        "clear": (
+            {},
+            "Windows of one document are more similar: |cosine| 0.500 ± 0.059 within, 0.200 ± 0.029 between (layer 0); "
+            "significant in all 5 layers",
+        ),
+        "none": (
+            {
+                "context__similarity_within": 0.2,
+                "context__similarity_within_se": 0.001,
+                "context__similarity_between_se": 0.001,
+            },
+            "Windows of one document are no more similar: less than 0.00589 apart in every layer",
+        ),
+        "open": (
+            {"context__similarity_within": 0.22},
+            "Windows of one document are not significantly more similar: |cosine| 0.220 ± 0.059 within, "
+            "0.200 ± 0.029 between (layer 0)",
+        ),
+    },
+    "token-share": {
+        "clear": (
+            {},
+            "The token explains up to 50.0 ± 2.9 % of the residual (layer 0; null 10 %); significant in all 5 layers",
+        ),
+        "none": (
+            {"depth__token_share": 0.1, "depth__token_share_se": 0.001},
+            "The token explains no more than the null: within 0.295 % of it in every layer",
+        ),
+        "open": (
+            {"depth__token_share": 0.1, "depth__token_share_se": 0.05},
+            "What the token explains is not significant in any layer; up to 14.7 % is possible",
+        ),
+    },
+    "norms": {
+        "clear": (
+            {},
+            "The residual norm grows 16-fold, from 10.00 ± 0.29 (layer 0) to 160.00 ± 0.29 (layer 4)",
+        ),
+        "none": (
+            {"norms__norm": [100, 3, 3, 3, 20], "norms__norm_se": 1},
+            "The residual norm shrinks to 0.2 of its value, from 100.0 ± 2.9 (layer 0) to 20.0 ± 2.9 (layer 4)",
+        ),
+        "open": (
+            {"norms__norm": 10, "norms__norm_se": 1},
+            "Growth of the residual norm is not significant: from 10.0 ± 2.9 (layer 0) to 10.0 ± 2.9 (layer 4)",
+        ),
+    },
+    "position-stable-rank": {
+        "clear": (
+            {},
+            "The stable rank of the positional basis is at most 2.20 ± 0.29 (layer 4)",
+        ),
+        "none": (
+            {"position__rank_stable_corrected": np.nan},
+            "The stable rank of the positional basis is not estimable: position is too weak in every layer",
+        ),
+        "open": (
+            {"position__rank_stable_corrected": [np.nan, 1, 2, 3, np.nan]},
+            "The stable rank of the positional basis is at most 3.00 ± 0.29 (layer 3); estimable in 3 of 5 layers",
+        ),
+    },
+    "position-rank": {
+        "clear": ({}, "The ScreeNOT rank of the positional basis is 12, of noise 8; above noise in all 5 layers"),
+        "none": (
+            {"position__rank_screenot_null": 11},
+            "The ScreeNOT rank of the positional basis is 12, not significantly above noise (11) in any layer",
+        ),
+        "open": (
+            {"position__rank_screenot_null": None},
+            "The ScreeNOT rank of the positional basis is 12; this run has no null for it",
+        ),
+    },
+    "position-spectrum": {
+        "clear": (
+            {},
+            "The positional basis has a held-out rank of up to 3 (leave-one-group-out range 2 to 4) in layer 0; at "
+            "least 1 in all 5 layers",
+        ),
+        "none": (
+            {"position__rank_heldout": 0, "position__rank_heldout_low": 0},
+            "No mode of the positional basis exceeds the null in any layer",
+        ),
+        "open": (
+            {"position__rank_heldout": 1, "position__rank_heldout_low": 0, "position__rank_heldout_high": 2},
+            "The held-out rank is not significant in any layer; highest 1 (leave-one-group-out range 0 to 2) in "
+            "layer 0",
+        ),
+    },
+    "low-frequency-share": {
+        "clear": (
+            {},
+            "Position is smoother than its null in all 5 layers: frequencies 0 to 10 hold 68.6 % of the Gram energy, "
+            "circular-shift null 22.9 %",
+        ),
+        "none": (
+            {"position__low_frequency_share_null": 0.67},
+            "Position is not significantly smooth: frequencies 0 to 10 hold 68.6 % of the Gram energy, circular-shift "
+            "null 67 %",
+        ),
+        "open": (
+            {"position__low_frequency_share_null": None},
+            "Frequencies 0 to 10 hold 68.6 % of the Gram energy; this run has no null for it",
+        ),
+    },
+    "incoherence": {
+        "clear": (
+            {"context__incoherence_mean_null_covariance": 0.01},
+            "Position and context have a mean |cosine| of at most 0.0600 ± 0.0088 (layer 0); same-covariance null "
+            "0.01: significantly above in all 5 layers, below in no layer",
+        ),
+        "none": (
+            {"context__incoherence_mean_null_covariance": 0.06},
+            "Position and context have a mean |cosine| of at most 0.0600 ± 0.0088 (layer 0); same-covariance null "
+            "0.06: significantly above in no layer, below in no layer",
+        ),
+        "open": (
+            {"context__incoherence_mean_null_covariance": None, "context__incoherence_mean_null_rotation": None},
+            "Position and context have a mean |cosine| of at most 0.0600 ± 0.0088 (layer 0); this run has no null for "
+            "it",
+        ),
+    },
+    "outlier-tokens": {
+        "clear": (
+            {},
+            "6 tokens have a massive norm, up to 34 times the median (layer 4): ‘ the’ ×2, ‘,’ ×1, ‘ of’ ×1, …",
+        ),
+    },
+    "theorem-1": {
+        "clear": ({}, "The corrected bound of Theorem 1 holds, 15 times what is left over"),
+        "none": (
+            {"position__theorem1_residual": [0.02, 0.6, 0.02, 0.02, 0.02]},
+            "The corrected bound of Theorem 1 holds in 4 of 5 layers only; at worst 0.5 times what is left over",
+        ),
+    },
+    "kernel-departure": {
+        "clear": (
+            {},
+            "The kernel departs from factorisation by 0.3 nats; the bound of Theorem 2 holds, 30 times as large",
+        ),
+        "none": (
+            {"context__kernel_departure": [0.3, 0.3, 0.3, 0.3, 10]},
+            "The kernel departs from factorisation by 0.3 to 10 nats; the bound of Theorem 2 holds in 4 of 5 layers",
+        ),
+    },
+}
+MEASURED = ("heads", "mixing", "constituents", "dissection", "qk_smoothness", "six_panels")
+CASES = [(name, case) for name, cases in TITLES.items() for case in cases]
+
+
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_a_title_says_what_the_run_shows(results, changed, name, case):
+    values, expected = TITLES[name][case]
+    assert FIGURES[name].finding(changed(results, **values)) == expected
+
+
+def test_without_groups_nothing_is_significant(results, changed):
+    for name in ("position-share", "context-similarity", "token-share"):
+        words = FIGURES[name].finding(changed(results, corpus__group=None))
+        assert words.endswith("is not estimable: this run gives no error for it")
+    assert "± " not in FIGURES["norms"].finding(changed(results, corpus__group=None))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, figure in FIGURES.items() if figure.needs[0].split("/")[0] in MEASURED]
+)
+def test_what_is_not_known_is_said(results, changed, name):
+    every = {f"{group}__{variable}": np.nan for group in MEASURED for variable in results[group].data_vars}
+    empty = changed(results, **every)
+    assert "not estimable" in FIGURES[name].finding(empty)
+    FIGURES[name].draw(empty)
+
+
+NOT_TO_USE = (
+    "turned", "told", "plain formula", "small-sample bias", "likeness", "alike", "not determined", "twin", "so many",
+    "anew", "global", "rest of", "taken off", "left out)", "chance gives", "came", "as printed",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_speak_the_language_of_the_field(results, name):
+    figure = FIGURES[name]
+    drawn = figure.draw(results)
+    shown = [figure.finding(results), figure.text, figure.formula, figure.source]
+    shown += [str(trace.name) for trace in drawn.data] + [str(axis.title.text) for axis in drawn.select_yaxes()]
+    for text in shown:
+        assert not [word for word in NOT_TO_USE if re.search(rf"\b{re.escape(word)}", text)], text
+
+
+def test_windows_are_said_to_cluster_only_where_they_do(results, changed):
+    figure = FIGURES["context-gram"]
+    assert figure.finding(results) == "The 32 windows cluster by document, significantly in all 5 layers"
+    same = changed(results, context__similarity_within=0.2)
+    assert figure.finding(same) == "The 32 windows do not cluster significantly by document in any layer"
+    assert figure.finding(results) != FIGURES["context-similarity"].finding(results)

@@ -1,0 +1,22 @@
+"""Texts that any file and screen can hold."""
+
+import pytest
+
+from armillary.system.texts import escaped
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain ä 日", "plain ä 日"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("a\nb\tc", "a\\nb\\tc"),
+        ("\\x1b", "\\\\x1b"),
+        ("\ud800\0", "\\ud800\\x00"),
+        ("\u202e", "\\u202e"),
+    ],
+)
+def test_what_could_steer_a_screen_is_escaped_and_can_be_read_back(text, shown):
+    assert escaped(text) == shown
+    assert escaped(text).isprintable()
+    assert shown.encode("latin-1", "backslashreplace").decode("unicode_escape") == text
