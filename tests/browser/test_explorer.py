@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
@@ -11,6 +12,8 @@ import tiny_run
 from armillary.errors import SourceError
 from armillary.explorer.app import application
 from armillary.explorer.serving import bound
+from armillary.figures import FIGURES
+from armillary.reporting.glossary import TERMS
 
 PROMPT = "The quick brown fox jumps over the lazy dog. Unbelievable!"
 LONG = 120_000
@@ -195,6 +198,65 @@ def test_a_model_that_fails_is_told_browsing_goes_on_and_retry_loads_it(tiny, vi
         tab.click("#views >> text=Ask")
         tab.click("text=Retry")
         answered(tab)
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory):
+    return tiny_run.named(tmp_path_factory.mktemp("named"))
+
+
+PARTS = {
+    "states.nc": {
+        "layers": ".cards[data-layer='0']",
+        "heads": "text=Not in this run. `armillary survey --heads` adds it.",
+        "figures": "text=`armillary heads` adds it.",
+        "ask": "text=Shares of position, context and residual by layer",
+    },
+    "heads.nc": {
+        "layers": "text=Not in this run. `armillary survey` adds it.",
+        "heads": "[role=gridcell]",
+        "figures": "text=`armillary heads` adds it.",
+        "ask": "text=Shares by layer: Not in this run. `armillary survey` adds it.",
+    },
+    "names.nc": {
+        "layers": "text=Not in this run. `armillary survey` adds it.",
+        "heads": "[role=gridcell]",
+        "figures": "text=`armillary survey --heads` adds it.",
+        "ask": "text=expected a run with /attention, got /",
+    },
+}
+"""What every view shows of a run that holds one file alone."""
+
+
+@pytest.mark.parametrize("file", PARTS)
+def test_every_view_shows_a_part_of_a_run_and_says_what_adds_the_rest(named, tmp_path, visit, file):
+    with served(tiny_run.holding(named, tmp_path / "run", file)) as address:
+        for view, sign in PARTS[file].items():
+            one = visit(at(address, view=view, prompt="word1 word2 word3"))
+            one.page.wait_for_selector(sign, timeout=LONG)
+            if view == "ask":
+                answered(one.page)
+            one.page.wait_for_selector(".busy", state="detached", timeout=LONG)
+            assert [said for said in one.problems if "Failed to load resource" not in said] == []
+
+
+def test_a_figure_that_fails_is_named_in_its_place_and_the_page_goes_on(named, tmp_path, visit, monkeypatch):
+    def lost(_):
+        raise KeyError("lost")
+
+    monkeypatch.setitem(FIGURES, "head-grid", replace(FIGURES["head-grid"], finding=lost))
+    with served(tiny_run.holding(named, tmp_path / "run", "heads.nc")) as address:
+        tab = visit(at(address, view="figures", section="heads")).page
+        tab.wait_for_selector(".card .error:has-text('This figure failed: head-grid (KeyError')", timeout=LONG)
+        tab.wait_for_selector(".busy", state="detached", timeout=LONG)
+        assert tab.locator(".card .main-svg").count() > 1
+
+
+def test_the_glossary_opens_at_the_end_of_every_view(page, visit):
+    tab = visit(page).page
+    tab.click("#glossary summary")
+    tab.wait_for_selector("#glossary dt:text-is('circular-shift null')")
+    assert tab.locator("#glossary dt").all_text_contents() == list(TERMS)
 
 
 class Slow:

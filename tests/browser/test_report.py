@@ -185,6 +185,13 @@ def test_a_slider_keeps_its_layer_when_the_page_turns_dark(small, visit):
     assert page.evaluate(f"[{shown}.data[0].visible, {shown}.layout.sliders[0].active]") == [True, 0]
 
 
+def test_the_glossary_is_folded_until_its_link_is_followed(small, visit):
+    page = visit(small[1]).page
+    assert not page.locator("#glossary dl").is_visible()
+    page.click("nav >> text=Glossary")
+    page.wait_for_selector("#glossary dl", state="visible")
+
+
 def hostile_run():
     """Markup and script wherever a name or a text may come from a file."""
     results = made_up.changed(made_up.run_of(), outliers__text=HOSTILE)

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+import xarray as xr
 
 import armillary as arm
 import made_up
@@ -22,7 +23,12 @@ def lost(*_):
 
 @pytest.fixture
 def run():
-    return Run(made_up.run_of())
+    """A run with a few figures."""
+    results = made_up.run_of()
+    groups = {f"/{name}": results[name].to_dataset() for name in ("norms", "outliers", "corpus", "attention_variance")}
+    few = xr.DataTree.from_dict(groups)
+    few.attrs.update(results.attrs)
+    return Run(few)
 
 
 @pytest.fixture(params=["draw", "finding"])
@@ -60,7 +66,7 @@ def test_a_notebook_lists_a_figure_that_fails_among_the_others(run, monkeypatch,
     monkeypatch.setitem(FIGURES, "norms", replace(FIGURES["norms"], finding=lost))
     shown = run._repr_html_()
     assert "<code>run.plot('norms')</code> This figure failed: norms (KeyError: " in shown
-    assert "<code>run.plot('position-share')</code> " in shown
+    assert "<code>run.plot('attention-shares')</code> " in shown
     assert capsys.readouterr().err == f"warning: {FAILED}\n"
 
 

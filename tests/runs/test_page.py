@@ -5,9 +5,13 @@ import shutil
 import pytest
 
 import armillary as arm
+import made_up
 import tiny_run
 from armillary.errors import not_written
+from armillary.figures import available
 from armillary.reporting import PAGE
+from armillary.results import store
+from armillary.runs.page import refreshed, with_page
 
 
 @pytest.fixture(scope="module")
@@ -23,28 +27,31 @@ def bare(surveyed, tmp_path):
 
 
 @pytest.fixture
-def full_disk(monkeypatch):
-    """No page can be written; results still can."""
+def small(tmp_path):
+    """A run with one figure, and an old page."""
+    store.write(tmp_path, "states.nc", {"norms": made_up.run_of()["norms"].to_dataset()}, {"model": "m"})
+    (tmp_path / PAGE).write_text("an old page")
+    return arm.open(tmp_path)
 
-    def refuse(path, text):
-        raise not_written(path, OSError(28, "No space left on device"))
 
-    monkeypatch.setattr("armillary.reporting.write_text", refuse)
+@pytest.fixture
+def two_figures(monkeypatch):
+    """A page of two figures: the others take their time and say nothing here."""
+    shown = ("position-share", "head-names")
+    few = "armillary.reporting.content.available"
+    monkeypatch.setattr(few, lambda results: [figure for figure in available(results) if figure.name in shown])
 
 
 def page_of(run):
     return (run.folder / PAGE).read_text(encoding="utf-8")
 
 
-def test_naming_heads_refreshes_the_page_of_a_run(bare):
+def test_naming_heads_and_measuring_again_refresh_the_page(bare, two_figures):
     arm.report(bare)
     assert '<article id="head-names">' not in page_of(bare)
-    named = arm.heads(bare, progress=False)
-    assert '<article id="head-names">' in page_of(named)
-    assert "Which kinds of heads are there?" in page_of(named)
-
-
-def test_measuring_again_refreshes_the_page_of_a_run(bare):
+    arm.heads(bare, progress=False)
+    assert '<article id="head-names">' in page_of(bare)
+    assert "Which kinds of heads are there?" in page_of(bare)
     (bare.folder / PAGE).write_text("an old page")
     arm.measure(bare.folder)
     assert '<article id="position-share">' in page_of(bare)
@@ -53,32 +60,34 @@ def test_measuring_again_refreshes_the_page_of_a_run(bare):
 def test_a_run_without_a_page_gets_none_by_heads_or_measure(bare):
     arm.heads(bare, progress=False)
     arm.measure(bare.folder)
+    assert "taxonomy" in arm.open(bare.folder).results.children
     assert not (bare.folder / PAGE).exists()
 
 
-def test_a_survey_writes_the_page_unless_asked_not_to(tmp_path, surveyed):
+def test_a_survey_writes_the_page_unless_asked_not_to(tmp_path, surveyed, two_figures):
     assert not (surveyed.folder / PAGE).exists()
-    run = tiny_run.surveyed(tmp_path, report=True, heads=False)
-    assert "<h1>" in page_of(run)
+    assert '<article id="position-share">' in page_of(tiny_run.surveyed(tmp_path, report=True, heads=False))
 
 
-def test_a_full_disk_costs_the_page_alone_and_says_how_to_try_again(bare, full_disk, capsys):
-    (bare.folder / PAGE).write_text("an old page")
-    named = arm.heads(bare, progress=False)
-    assert "taxonomy" in arm.open(named.folder).results.children
-    assert page_of(bare) == "an old page"
+@pytest.mark.parametrize("write", [with_page, refreshed])
+def test_a_full_disk_costs_the_page_alone_and_says_how_to_try_again(small, monkeypatch, capsys, write):
+    def refuse(path, text):
+        raise not_written(path, OSError(28, "No space left on device"))
+
+    monkeypatch.setattr("armillary.reporting.write_text", refuse)
+    assert write(small) is small
+    assert page_of(small) == "an old page"
     assert capsys.readouterr().err.splitlines() == [
-        f"warning: cannot write {bare.folder / PAGE} (No space left on device): free some space or choose another "
-        f"--out; the results are complete, `armillary report {bare.folder}` tries again"
+        f"warning: cannot write {small.folder / PAGE} (No space left on device): free some space or choose another "
+        f"--out; the results are complete, `armillary report {small.folder}` tries again"
     ]
 
 
-def test_a_bug_outside_figures_is_not_swallowed(bare, monkeypatch):
+def test_a_bug_outside_figures_is_not_swallowed(small, monkeypatch):
     def broken(_):
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr("armillary.reporting.page", broken)
-    (bare.folder / PAGE).write_text("an old page")
     with pytest.raises(ZeroDivisionError, match="a bug"):
-        arm.measure(bare.folder)
-    assert page_of(bare) == "an old page"
+        refreshed(small)
+    assert page_of(small) == "an old page"
