@@ -80,7 +80,7 @@ def test_the_built_in_task_prints_answers_and_masses(run, model):
     [
         (["word1", "--layer", "2"], "expected a layer from 0 to 1, got 2"),
         (["word1", "--head", "4"], "expected a head from 0 to 3, got 4"),
-        ([" "], "expected a text with at least one word, "),
+        ([" "], "armillary: expected at least one word, got an empty prompt: write a text\n"),
         (["word1 " * 401], "expected at most 400 tokens"),
         ([], "armillary: expected a text or --shots, got neither: give one of the two\n"),
         (["word1", "--shots", "3"], "armillary: expected a text or --shots, got both: give one of the two\n"),

@@ -9,6 +9,7 @@ import pytest
 import transformers
 
 import armillary as arm
+from armillary.cli.surveying import default_folder
 
 SHORT = ["--contexts", "12", "--length", "16"]
 
@@ -97,7 +98,7 @@ def test_an_unknown_model_is_refused(armillary, refused):
 def test_an_unknown_corpus_is_refused(model, tmp_path, armillary, refused):
     line = refused(armillary("survey", model, "--corpus", "python-dox", *SHORT, "--out", tmp_path / "run"))
     assert "did you mean python-docs" in line
-    assert "unknown name 'python-dox'" in line
+    assert "got 'python-dox'" in line
 
 
 def test_a_folder_that_holds_a_run_is_refused(surveyed, model, corpus, armillary, refused):
