@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+import xarray as xr
 
 import armillary as arm
 from armillary.errors import RequestError, SourceError
@@ -135,3 +136,9 @@ def test_runs_that_cannot_be_named_are_refused(run_of, random_model):
         arm.heads(run)
     with pytest.raises(SourceError, match=r"expected the model of this run \(LlamaForCausalLM, sha256 \w{12}…\), got"):
         arm.heads(run, random_model(6))
+
+
+def test_heads_that_stand_alone_cannot_be_named_without_their_windows(view):
+    alone = store.Run(store.tree_of({"heads": xr.Dataset({"entropy": (("block", "head"), np.ones((2, 4)))})}, {}))
+    with pytest.raises(RequestError, match=r"expected a run with /corpus, got /heads: `armillary survey` adds it"):
+        naming.named(alone, view, progress=False)

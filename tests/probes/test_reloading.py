@@ -6,6 +6,7 @@ import pytest
 import armillary as arm
 from armillary.errors import RequestError, SourceError
 from armillary.probes.reloading import of_memory, refuse_another, reloaded
+from armillary.results import store
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +38,9 @@ def test_a_model_in_memory_cannot_be_loaded_again(run):
 def test_another_model_is_refused_by_its_hash(run, learned):
     with pytest.raises(SourceError, match=r"expected the model of this run .* got BertModel \(sha256 \w{12}…\):"):
         refuse_another(run, learned[0])
+
+
+def test_a_run_that_does_not_name_its_model_is_refused(run):
+    nameless = store.Run(store.tree_of({"heads": run.results["corpus"].to_dataset()}, {}))
+    with pytest.raises(RequestError, match=r"expected this run to name its model, got no provenance"):
+        reloaded(nameless)

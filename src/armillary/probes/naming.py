@@ -33,6 +33,7 @@ def named(run: Run, view: View | None = None, *, progress: bool = True, **option
     missing = missing_groups(run)
     if not missing or ("taxonomy" in run.results and view is None and of_memory(run)):
         return run
+    require(run.results, "corpus")
     view = reloaded(run, **options) if view is None else view
     refuse_another(run, view)
     found = {"repeats": repeats(view, run, progress)} if "repeats" in missing else {}

@@ -9,22 +9,24 @@ from armillary.results.store import Run
 
 def of_memory(run: Run) -> bool:
     """Whether the run was made of a model in memory, which nothing can load again."""
-    return str(run.provenance["model_kind"]) == "loaded model"
+    return run.provenance.get("model_kind") == "loaded model"
 
 
 def reloaded(run: Run, **options: Any) -> View:
     """The run's model, loaded again from its provenance, with `options` as in `load`."""
     about = run.provenance
+    if "model" not in about or "dtype" not in about:
+        raise RequestError(f"expected {shown(run)} to name its model, got no provenance: give the model as view")
     if of_memory(run):
         raise RequestError(
             f"expected {shown(run)} to name a model that can be loaded, got one made in memory: give it as view"
         )
-    seed = str(about["random_weights"]).removeprefix("seed ")
+    seed = str(about.get("random_weights", "")).removeprefix("seed ")
     return load(
         about["model"],
         dtype=about["dtype"],
-        device=about["device"],
-        revision=about["revision"] or None,
+        device=about.get("device"),
+        revision=about.get("revision") or None,
         random_weights=int(seed) if seed else None,
         **options,
     )

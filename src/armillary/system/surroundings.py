@@ -25,8 +25,9 @@ def surroundings() -> dict[str, str | int]:
 
 
 def command() -> str:
-    """The command line, without the folder of the program."""
-    return " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]])
+    """The command line, without the folder of the program; `python -m armillary` is the same command."""
+    program = os.path.basename(sys.argv[0])
+    return " ".join(["armillary" if program == "__main__.py" else program, *sys.argv[1:]])
 
 
 def installed(name: str) -> str:
