@@ -7,9 +7,6 @@ import hypothesis
 import pytest
 from jaxtyping import install_import_hook
 
-# Threads of two workers that wait for each other must not keep the cores busy; read when torch is first imported.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
 if os.environ.get("ARMILLARY_SHAPES", "1") == "1":
     install_import_hook("armillary", "beartype.beartype")
 

@@ -57,7 +57,7 @@ def real(smollm2):
 
 
 def answered(page):
-    page.wait_for_selector("text=Continuation", timeout=LONG)
+    page.wait_for_selector(".text.before", timeout=LONG)
 
 
 def clean(one, address):
@@ -127,7 +127,7 @@ def test_every_view_fits_its_window_and_is_kept_as_a_picture(real, visit, artefa
         "layers": ({"layer": 12}, ".cards[data-layer='12']"),
         "figures": ({"view": "figures", "section": "position"}, "figure, .plot .main-svg"),
         "heads": ({"view": "heads", "block": 3, "head": 2}, "#head .cards .card:nth-child(2) .main-svg"),
-        "ask": ({"view": "ask", "block": 3, "head": 2, "prompt": PROMPT, "alpha": 2}, "text=Continuation"),
+        "ask": ({"view": "ask", "block": 3, "head": 2, "prompt": PROMPT, "alpha": 2}, ".text.before"),
     }
     for name, (state, sign) in views.items():
         tab = visit(at(real, **state), width=width, scheme=scheme).page

@@ -131,7 +131,7 @@ def test_the_csv_of_a_curve_is_what_the_run_holds(small, visit):
     page = visit(address).page
     name, text = saved(page, "position-share", "csv")
     rows = list(csv.DictReader(io.StringIO(text.decode())))
-    curve = [row for row in rows if row["series"] == "without small-sample bias"]
+    curve = [row for row in rows if row["series"] == "bias-corrected"]
     expected = numbers(run.results, "position/share_corrected")
     values = [float(row[list(row)[3]]) for row in curve]
     assert name == "position-share.csv"

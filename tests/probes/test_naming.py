@@ -50,7 +50,7 @@ def run_of():
     def run(view, length=24, sites="residual", **settings):
         vocabulary = view.W_E.shape[0]
         text = np.random.default_rng(0).integers(vocabulary, size=(16, length))
-        return arm.survey(view, text, heads=True, sites=sites, progress=False, **settings)
+        return arm.survey(view, text, heads=True, sites=sites, progress=False, report=False, **settings)
 
     return run
 

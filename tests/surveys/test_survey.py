@@ -184,8 +184,8 @@ def test_a_disk_that_refuses_the_page_costs_the_page_alone(view, text, tmp_path,
     run = arm.survey(view, text[:20], out=tmp_path, progress=False)
     assert_same_bits(run, arm.open(tmp_path))
     said = capsys.readouterr().err
-    assert said.startswith(f"cannot write {tmp_path / 'report.html'} (")
-    assert said.endswith(f"the results are complete in {tmp_path}, `armillary report {tmp_path}` tries again\n")
+    assert said.startswith(f"warning: cannot write {tmp_path / 'report.html'} (")
+    assert said.endswith(f"the results are complete, `armillary report {tmp_path}` tries again\n")
 
 
 def test_results_are_written_before_the_page_is_drawn(view, text, tmp_path, monkeypatch):
@@ -333,12 +333,15 @@ def test_a_folder_that_cannot_be_made_is_named(view, text, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"context": 5}, r"unknown setting 'context': did you mean 'contexts'\?"),
-        ({"nonsense": 5}, r"unknown setting 'nonsense': known are"),
-        ({"first": "maybe"}, r"first must be one of drop, keep, not 'maybe'"),
-        ({"batch": 0}, r"batch must be at least 1, not 0"),
-        ({"length": 2}, r"length must be at least 3, not 2"),
-        ({"sites": "residual", "covariance": "attention"}, r"covariance=attention needs .* use sites=all"),
+        ({"context": 5}, r"expected a setting of a survey, got 'context': did you mean contexts\?"),
+        ({"nonsense": 5}, r"expected a setting of a survey, got 'nonsense': choose contexts, length, seed"),
+        ({"first": "maybe"}, r"expected a value that first takes, got 'maybe': choose drop, keep"),
+        ({"batch": 0}, r"expected batch of at least 1, got 0: choose a larger one"),
+        ({"length": 2}, r"expected length of at least 3, got 2: choose a larger one"),
+        (
+            {"sites": "residual", "covariance": "attention"},
+            r"expected sites=all with covariance=attention, got sites=residual",
+        ),
     ],
 )
 def test_settings_that_cannot_be_are_refused(view, text, changes, message):

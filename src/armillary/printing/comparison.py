@@ -42,12 +42,8 @@ def difference_rows(comparison: xr.DataTree) -> pd.DataFrame:
     """
     first = ["group", "result", "axis", "at_one", "at_other", "place"]
     beside = [f"{run}{ending}" for ending in ("", *BESIDE) for run in RUNS]
-    frames = [
-        rows_of(name, result, node.to_dataset())
-        for name, node in comparison.children.items()
-        if name != "angles"
-        for result in results_of(node.to_dataset())
-    ]
+    groups = {name: node.to_dataset() for name, node in comparison.children.items() if name != "angles"}
+    frames = [rows_of(name, result, group) for name, group in groups.items() for result in results_of(group)]
     rows = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=first)
     return rows[[name for name in (*first, *beside, *DIFFERENCE) if name in rows]]
 
@@ -82,9 +78,10 @@ def rows_of(group: str, result: str, dataset: xr.Dataset) -> pd.DataFrame:
     axis = next(axis for axis in DEPTHS if axis in dataset[f"{result}_one"].dims)
     further = [str(dim) for dim in dataset[f"{result}_one"].dims if dim != axis]
     rows = dataset[list(found)].rename(found).to_dataframe().reset_index()
-    place = [", ".join(f"{dim}={value}" for dim, value in row.items()) for row in rows[further].to_dict("records")]
+    points = [f"{dim}=" + rows[dim].astype(str) for dim in further]
+    place = points[0].str.cat(points[1:], sep=", ") if points else ""
     rows = rows.rename(columns={f"{axis}_{run}": f"at_{run}" for run in RUNS})
-    return rows.assign(group=group, result=result, axis=axis, place=place or "")
+    return rows.assign(group=group, result=result, axis=axis, place=place)
 
 
 def printed(comparison: xr.DataTree) -> Group:
