@@ -3,8 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from armillary.errors import RequestError, did_you_mean, reason
-from armillary.figures import FIGURES, available
+from armillary.errors import RequestError, reason
 from armillary.results.store import Run
 from armillary.system.files import write_bytes
 
@@ -23,17 +22,9 @@ def figure(run: Run, name: str, out: str | Path | None = None, theme: str = "lig
     kind = path.suffix.removeprefix(".").lower()
     if kind not in FORMATS:
         raise RequestError(f"expected a file name that ends in .{', .'.join(FORMATS)}, got {path}: change its ending")
-    known(run, name)
     picture = drawn(run, name, kind, theme)
     write_bytes(path, picture)
     return path
-
-
-def known(run: Run, name: str) -> None:
-    """Refuse a name that is no figure's; `plot` says what a figure of the registry needs."""
-    if name not in FIGURES:
-        offered = [figure.name for figure in available(run.results)]
-        raise RequestError(f"expected a figure of this run, got {name!r}: {did_you_mean(name, offered)}")
 
 
 def drawn(run: Run, name: str, kind: str, theme: str) -> bytes:
