@@ -1,13 +1,16 @@
 """Constituents and their shares on surveys of tiny models and of the real ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import armillary as arm
 from armillary.errors import RequestError, SourceError
 from armillary.models.attention import products
-from armillary.probes.constituents import part_scores, shares
+from armillary.probes.constituents import call_of, part_scores, shares
 from armillary.probes.inputs import known_parts
+from armillary.probes.windows import ReadPlan
 from armillary.results.schema.naming import PARTS
 
 TEXT = "The armillary sphere shows where the stars stand, and how they move over the year."
@@ -42,20 +45,51 @@ def test_the_rotated_mean_of_a_rotary_model_knows_distance_alone(view, run, wind
         assert np.ptp(diagonal, axis=1).max() < 1e-4 * np.abs(parts).max()
 
 
-def test_shares_are_those_of_the_parts_written_out(view, run, windows):
-    found = shares(view, run, windows=4)
-    chosen = np.linspace(0, 23, 4).round().astype(int)
-    tokens = run.results["corpus"].tokens.values[chosen]
+def shares_by_loops(view, known_of, windows, block, head, first=1):
+    """Shares from the nine parts of the scores written out, each window split by what `known_of` gives for it."""
     sums = np.zeros((3, 3))
-    for ids in tokens:
-        parts = arm.constituents(view, run, ids, block=1).sel(head=3).values
+    for number, ids in enumerate(windows):
+        call = call_of(view, ids, block)
+        parts = part_scores(view, call, known_of(number, call.input[0].double().numpy()))[head]
         total = parts.sum((0, 1))
-        for t in range(2, 16):
+        for t in range(first + 1, len(ids)):
             for a, b in np.ndindex(3, 3):
-                sums[a, b] += np.cov(parts[a, b, t, 1 : t + 1], total[t, 1 : t + 1], ddof=0)[0, 1]
-    assert np.allclose(found.share.isel(block=1, head=3), sums / sums.sum())
+                sums[a, b] += np.cov(parts[a, b, t, first : t + 1], total[t, first : t + 1], ddof=0)[0, 1]
+    return sums / sums.sum()
+
+
+def test_shares_are_those_of_parts_by_the_means_of_all_other_windows(view, run, windows):
+    """The means without a window are made from the inputs of all the others, read once more."""
+    found = shares(view, run, windows=4)
+    tokens = run.results["corpus"].tokens.values.astype(np.int64)
+    chosen = np.linspace(0, 23, 4).round().astype(int)
+    inputs = np.stack([call_of(view, ids, 1).input[0].double().numpy() for ids in tokens])
+    known, shifts = known_parts(view, run, 1, 16), run.results["corpus"]["shift"].values
+
+    def without(states, number):
+        others = np.delete(states, chosen[number], 0).mean(0)
+        mean = others[1:].mean(0)
+        return replace(known, mean=mean, position=others - mean)
+
+    expected = shares_by_loops(view, lambda number, x: without(inputs, number), tokens[chosen], 1, 3)
+    assert np.allclose(found.share.isel(block=1, head=3), expected, atol=1e-6)
     assert np.allclose(found.share.sum(("part_query", "part_key")), 1)
     assert (found.share_se > 0).all()
+    moved = np.stack([np.concatenate([x[:1], np.roll(x[1:], s, 0)]) for x, s in zip(inputs, shifts, strict=True)])
+    null = shares_by_loops(view, lambda number, x: without(moved, number), tokens[chosen], 1, 3)
+    assert np.allclose(found.share_null.isel(block=1, head=3), null, atol=1e-6)
+
+
+def test_texts_that_the_run_did_not_read_are_split_by_all_that_it_knows(view, run, windows):
+    rng = np.random.default_rng(3)
+    texts = rng.integers(3, 60, (4, 16))
+    known = known_parts(view, run, 1, 16)
+    plan = ReadPlan(list(texts), np.arange(4), np.ones(4))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("armillary.probes.constituents.read_plan", lambda *given: plan)
+        found = shares(view, run, ["a", "b", "c", "d"])
+    expected = shares_by_loops(view, lambda number, x: known, texts, 1, 3)
+    assert np.allclose(found.share.isel(block=1, head=3), expected, atol=1e-6)
 
 
 def test_position_zero_counts_in_shares_where_the_run_kept_it(view, windows):

@@ -1,21 +1,23 @@
 """QK constituents: which part of an attention's input, mean, position or residual, makes a head attend as it does."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from einops import einsum
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 
 from armillary.attention.patterns import allowed_keys
 from armillary.errors import refuse_outside
 from armillary.measures.constituents import part_covariance, part_share
-from armillary.measures.errors.jackknife import standard_error
+from armillary.measures.errors.jackknife import effective_groups, standard_error
 from armillary.models.attention import AttentionCall
 from armillary.models.parts import query_key_parts
 from armillary.models.view import View
-from armillary.probes.inputs import Known, all_known, attention_inputs, input_parts, known_parts
+from armillary.probes.inputs import Known, all_known, attention_inputs, input_parts, known_parts, known_without
 from armillary.probes.windows import read_plan
 from armillary.prompts.ids import Ids, prompt_ids, read_pass
 from armillary.results.measuring import described
@@ -80,29 +82,67 @@ def shares(view: View, run: Run, texts: Sequence[str] | None = None, *, windows:
 
     Over `windows` windows of the run, spread evenly over its groups of documents, or over given texts, each a document.
     See `measures.constituents.part_share` for the definition; ALiBi's term is not counted. Keys are those that a query
-    may attend to; position 0 is left out, as query and as key, where the run left it out.
+    may attend to; position 0 is left out, as query and as key, where the run left it out. A window is part of the means
+    that it is split by, which alone would give position a share; so each window of the run is split by the means
+    without it. `share_null` is the same with the positional basis of circularly shifted windows (see `shifted_parts`).
     """
-    attention_inputs(view, run)
+    inputs = attention_inputs(view, run)
     plan = read_plan(view, run, texts, windows)
     known = all_known(view, run, max(len(ids) for ids in plan.windows))
-    sums = np.zeros((len(plan.sizes), view.n_blocks, view.n_heads, len(PARTS), len(PARTS)))
-    group = 0
+    sums, null = np.zeros((2, len(plan.sizes), view.n_blocks, view.n_heads, len(PARTS), len(PARTS)))
 
-    def receive(call: AttentionCall) -> None:
-        sums[group, call.block] += _covariances(view, call, known[call.block])
+    def receive(window: int, call: AttentionCall) -> None:
+        own, shifted = known[call.block], shifted_parts(inputs, known[call.block], call.block)
+        if plan.rows is not None:
+            x, row = call.input[0].double().cpu().numpy(), int(plan.rows[window])
+            counted, shift = counted_positions(run, row, len(x)), int(run.results["corpus"].to_dataset()["shift"][row])
+            own = known_without(own, x, inputs.sizes["context"], counted)
+            moved = [circular(part, own.measured, shift) for part in (x, counted)]
+            shifted = known_without(shifted, moved[0], inputs.sizes["context"], moved[1])
+        for into, parts in ((sums, own), (null, shifted)):
+            into[plan.groups[window], call.block] += _covariances(view, call, parts)
 
-    for ids, number in zip(plan.windows, plan.groups, strict=True):
-        group = int(number)
-        read_pass(view, ids, receive)
-    share = _each_head(part_share, sums.sum(0))
-    without = _each_head(part_share, sums.sum(0) - sums)
+    for window, ids in enumerate(plan.windows):
+        read_pass(view, ids, partial(receive, window))
     axes = ("block", "head", "part_query", "part_key")
+    without = _each_head(part_share, sums.sum(0) - sums)
     dataset = xr.Dataset(
-        {"share": (axes, share), "share_se": (axes, standard_error(share, without, plan.sizes))},
+        {
+            "share": (axes, _each_head(part_share, sums.sum(0))),
+            "share_se": (axes, standard_error(without)),
+            "share_null": (axes, _each_head(part_share, null.sum(0))),
+        },
         coords={"part_query": list(PARTS), "part_key": list(PARTS)},
-        attrs={"model": view.name, "windows": len(plan.windows), "groups": len(plan.sizes)},
+        attrs={"model": view.name, "windows": len(plan.windows), "groups": effective_groups(plan.sizes)},
     )
     return described("constituents", dataset)
+
+
+def shifted_parts(inputs: xr.Dataset, known: Known, block: int) -> Known:
+    """The null of what a run knows: the means at each position after every window was circularly shifted.
+
+    Noise of the same size and smoothness, in which nothing belongs to a position.
+    """
+    position = known.position.copy()
+    position[known.measured] = inputs.position_null.values[block][: len(known.measured)]
+    return replace(known, position=position)
+
+
+def counted_positions(run: Run, row: int, length: int) -> Bool[np.ndarray, " position"]:
+    """Where a window's tokens entered the means: everywhere, but for the massive ones of a run that left them out."""
+    counted = np.ones(length, dtype=bool)
+    if int(run.results["residual"].holes):
+        named = run.results["outliers"]
+        places = named.position.values[named.context.values == row].astype(int)
+        counted[places[places < length]] = False
+    return counted
+
+
+def circular(values: np.ndarray, measured: Int[np.ndarray, " measured"], shift: int) -> np.ndarray:
+    """Values along positions after a circular shift of the measured ones, as the null shifts a window."""
+    moved = values.copy()
+    moved[measured] = np.roll(values[measured], shift, axis=0)
+    return moved
 
 
 def _heads(view: View, head: int | None) -> list[int]:

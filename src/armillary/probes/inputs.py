@@ -1,11 +1,11 @@
 """What a run knows of an attention's inputs, and an input split by it: mean, position, residual."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 import xarray as xr
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from armillary.errors import RequestError
 from armillary.models.view import View
@@ -44,6 +44,20 @@ def known_parts(view: View, run: Run, block: int, length: int) -> Known:
     if positions[0] > 0:
         position[0] = of_block["first"].values - mean
     return Known(mean, position[:length], positions[positions < length], bool(positions[0] > 0))
+
+
+def known_without(
+    known: Known, x: Float[np.ndarray, "position d_model"], contexts: int, counted: Bool[np.ndarray, "position"]
+) -> Known:
+    """What the run would know without one of its windows, whose inputs are x: only then are they independent of it.
+
+    Every mean at a position is one over `contexts` windows, so a window's part is taken off exactly; positions that the
+    window did not count at, for its token was left out, stay as they are.
+    """
+    means = known.mean + known.position
+    means = np.where(counted[:, None], (contexts * means - x) / (contexts - 1), means)
+    mean = means[known.measured].mean(0)
+    return replace(known, mean=mean, position=means - mean)
 
 
 def all_known(view: View, run: Run, length: int) -> list[Known]:

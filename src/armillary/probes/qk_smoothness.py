@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float, Int
 
 from armillary.measures.constituents import argmax_share
-from armillary.measures.errors.jackknife import standard_error
+from armillary.measures.errors.jackknife import effective_groups, standard_error
 from armillary.measures.smoothness import gram, low_frequency_share
 from armillary.models.attention import AttentionCall, products
 from armillary.models.parts import query_key_parts, rotation_at
@@ -54,7 +54,7 @@ def qk_smoothness(view: View, run: Run, *, windows: int = 8) -> xr.Dataset:
             "argmax_share": (("block", "head"), np.stack([scores.peaks for scores in found])),
             "argmax_share_null": (("block", "head"), np.stack([scores.peaks for scores in shifted])),
         },
-        attrs={"model": view.name, "windows": len(plan.windows), "groups": len(plan.sizes)},
+        attrs={"model": view.name, "windows": len(plan.windows), "groups": effective_groups(plan.sizes)},
     )
     return described("qk_smoothness", dataset)
 
@@ -75,7 +75,7 @@ def _logit_shares(
         read_pass(view, ids, receive)
     sizes = plan.sizes.reshape(-1, 1, 1, 1)
     mean, without = sums.sum(0) / sizes.sum(), (sums.sum(0) - sums) / np.maximum(sizes.sum() - sizes, 1)
-    return mean, standard_error(mean, without, plan.sizes)
+    return mean, standard_error(without)
 
 
 @dataclass(frozen=True)

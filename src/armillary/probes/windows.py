@@ -14,11 +14,15 @@ from armillary.results.store import Run
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """Windows to read, the group of each, and how many windows each group has."""
+    """Windows to read, the group of each, how many windows each group has, and which windows of the run they are.
+
+    `rows` is None for texts of one's own.
+    """
 
     windows: list[Ids]
     groups: Int[np.ndarray, "window"]
     sizes: Float[np.ndarray, "group"]
+    rows: Int[np.ndarray, "window"] | None = None
 
 
 def read_plan(view: View, run: Run, texts: Sequence[str] | None, windows: int) -> ReadPlan:
@@ -34,7 +38,8 @@ def read_plan(view: View, run: Run, texts: Sequence[str] | None, windows: int) -
     # Windows are stored sorted by group, so that even steps visit as many groups as there can be.
     chosen = spread(len(tokens), windows)
     _, groups = np.unique(group[chosen], return_inverse=True)
-    return ReadPlan([tokens[row].astype(np.int64) for row in chosen], groups, np.bincount(groups).astype(np.float64))
+    sizes = np.bincount(groups).astype(np.float64)
+    return ReadPlan([tokens[row].astype(np.int64) for row in chosen], groups, sizes, chosen)
 
 
 def spread(available: int, wanted: int) -> Int[np.ndarray, "window"]:

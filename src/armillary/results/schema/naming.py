@@ -150,7 +150,16 @@ GROUPS: dict[str, Group] = {
                 label="share of the logits' variance",
                 share=True,
             ),
-        ),
+        )
+        | {
+            "share_null": Variable(
+                axes("block head part_query part_key"),
+                "1",
+                "the same with the positional basis of circularly shifted windows",
+                optional=True,
+                share=True,
+            )
+        },
         command=COMMAND,
     ),
     "dissection": Group(
