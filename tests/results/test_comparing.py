@@ -32,7 +32,19 @@ def centred(matrix):
     return matrix - matrix.mean(axis=-2, keepdims=True)
 
 
-def run_of(seed=0, *, layers=3, d_model=24, positions=10, groups=8, basis=None, folds=None, results=None, **about):
+def run_of(
+    seed=0,
+    *,
+    layers=3,
+    d_model=24,
+    positions=10,
+    groups=8,
+    basis=None,
+    folds=None,
+    results=None,
+    documents=None,
+    **about,
+):
     """A run with random numbers, or given ones: what `compare` reads, and nothing else."""
     rng = np.random.default_rng(seed)
     contexts = 2 * groups
@@ -44,6 +56,7 @@ def run_of(seed=0, *, layers=3, d_model=24, positions=10, groups=8, basis=None, 
     corpus = {
         "tokens": (("context", "position"), rng.integers(0, 50, (contexts, positions + 1))),
         "group": ("context", np.arange(contexts) % groups),
+        "document_index": ("context", np.arange(contexts) % groups if documents is None else documents),
         "document_name": ("document", [f"{about.get('corpus', 'text')}-{i}" for i in range(groups)]),
     }
     value = rng.random(layers) + 1
@@ -77,7 +90,7 @@ def test_a_run_does_not_differ_from_itself():
         assert not found["position"][f"{name}_differs"].any()
     assert np.all(found["angles"].angle < 1e-7)
     assert found.attrs["differ_in"] == "nothing that is recorded"
-    assert "Both runs read the same windows: the errors are correlated" in found.attrs["notes"]
+    assert "Both runs read the same windows: they are paired, group by group" in found.attrs["notes"]
 
 
 def test_the_public_name_is_the_function_each_time_it_is_asked_for():
@@ -93,7 +106,9 @@ def test_the_interval_is_students_with_the_smaller_number_of_groups():
     low, high = stats.t.interval(0.95, 4, loc=gap, scale=error)
     np.testing.assert_allclose(found.share_corrected_difference_low, low)
     np.testing.assert_allclose(found.share_corrected_difference_high, high)
-    assert np.array_equal(found.share_corrected_differs, (low > 0) | (high < 0))
+    p = 2 * stats.t.sf(np.abs(gap / error), 4)
+    np.testing.assert_allclose(found.share_corrected_difference_p, p)
+    assert np.array_equal(found.share_corrected_differs, stats.false_discovery_control(p) <= 0.05)
 
 
 def jackknifed_means(rng, truth, groups, blocks):
@@ -102,8 +117,30 @@ def jackknifed_means(rng, truth, groups, blocks):
     without = (values.sum(0) - values) / (groups - 1)
     return {
         "norm": ("block", values.mean(0)),
-        "norm_se": ("block", standard_error(values.mean(0), without, np.ones(groups))),
+        "norm_se": ("block", standard_error(without)),
     }
+
+
+def test_runs_that_share_their_groups_are_paired_and_so_surer():
+    """Both runs have the documents' own differences in common; what sets the runs apart is small beside them."""
+    rng = np.random.default_rng(5)
+    documents = rng.standard_normal((8, 200))
+    runs = []
+    for seed, shift in ((1, 0.0), (2, 0.2)):
+        values = documents + shift + 0.05 * rng.standard_normal((8, 200))
+        without = (values.sum(0) - values) / 7
+        norm = {"norm": ("block", values.mean(0)), "norm_se": ("block", standard_error(without)),
+                "norm_without": (("block", "group"), without.T)}  # fmt: skip
+        runs.append(run_of(seed, results=norm))
+    paired = compare(*runs)["position"]
+    each = stats.sem(np.diff([run.results["position"].norm_without.values for run in runs], axis=0)[0], axis=1) * 7
+    np.testing.assert_allclose(paired.norm_difference_se, each)
+    assert float(paired.norm_differs.mean()) > 0.99
+    covered = (paired.norm_difference_low < 0.2) & (paired.norm_difference_high > 0.2)
+    assert 0.9 < float(covered.mean()) < 0.99
+    apart = run_of(2, results={name: runs[1].results["position"][name].variable for name in ("norm", "norm_se")},
+                   corpus="novels", corpus_sha256="c" * 64)  # fmt: skip
+    assert not compare(runs[0], apart)["position"].norm_differs.any()
 
 
 @pytest.mark.parametrize("groups", [4, 16])
@@ -114,7 +151,8 @@ def test_of_runs_that_are_the_same_at_most_one_in_twenty_is_said_to_differ(group
         for i, truth in enumerate([0, 0, 3])
     ]
     same, different = (compare(runs[0], run)["position"] for run in runs[1:])
-    assert 0.005 < float(same.norm_differs.mean()) < 0.06
+    assert 0.005 < float((same.norm_difference_p < 0.05).mean()) < 0.06
+    assert float(same.norm_differs.mean()) < 0.005
     covered = (different.norm_difference_low < 3) & (different.norm_difference_high > 3)
     assert 0.94 < float(covered.mean()) < 0.995
     assert float(different.norm_differs.mean()) > 0.5
@@ -261,10 +299,10 @@ def test_halves_weigh_folds_by_their_windows():
 
 
 def test_shared_documents_are_named_as_far_as_they_are_known():
-    one, seeded = run_of(1), run_of(2)
-    assert (
-        "same text and share 8 of 8 and 8 documents: the errors are correlated" in compare(one, seeded).attrs["notes"]
-    )
+    one, seeded = run_of(1), run_of(2, documents=np.roll(np.arange(16) % 8, 1))
+    notes = compare(one, seeded).attrs["notes"]
+    assert "same text and share 8 of 8 and 8 documents, in other groups: the errors are correlated" in notes
+    assert "the same documents in the same groups: they are paired" in compare(one, run_of(2)).attrs["notes"]
     renamed = run_of(2, corpus_sha256="c" * 64)
     assert "The texts differ, but 8 of 8 and 8 documents have the same names" in compare(one, renamed).attrs["notes"]
     elsewhere = run_of(2, corpus="novels", corpus_sha256="c" * 64)

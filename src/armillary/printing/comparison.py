@@ -14,7 +14,7 @@ from armillary.results.comparing import BESIDE, DEPTHS
 from armillary.results.reading import has, label_of, numbers
 from armillary.results.two_runs import RUNS
 
-DIFFERENCE = ("difference", "difference_se", "difference_low", "difference_high", "differs")
+DIFFERENCE = ("difference", "difference_se", "difference_low", "difference_high", "difference_p", "differs")
 
 HEADLINES = {
     "position/share_corrected": 2,
@@ -114,7 +114,7 @@ def summary_table(comparison: xr.DataTree) -> Table | None:
     if "differs" not in rows:
         return None
     columns = ("result", "differs in", "mean of one", "mean of other", "clearest, other − one")
-    table = blank("Where the runs differ (95 %, each value by itself)", *columns)
+    table = blank("Where the runs differ (false discovery rate 5 % per result)", *columns)
     table.columns[0].justify = "left"
     heads = rows.place.str.startswith("head=")
     rows = rows[rows.differs.notna() & ~(heads & rows.place.str.contains(","))]

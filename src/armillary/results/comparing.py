@@ -6,9 +6,11 @@ import numpy as np
 import xarray as xr
 
 from armillary.errors import RequestError
-from armillary.measures.errors.jackknife import half_width
+from armillary.measures.errors.groups import means_without
+from armillary.measures.errors.jackknife import half_width, standard_error
+from armillary.measures.errors.testing import discoveries, p_values
 from armillary.results.angles import position_angles
-from armillary.results.reading import draws
+from armillary.results.reading import WINDOWS, array, draws, has, kept, row_of
 from armillary.results.store import Run, tree_of
 from armillary.results.two_runs import (
     RUNS,
@@ -17,10 +19,12 @@ from armillary.results.two_runs import (
     differing_settings,
     notes,
     outliers_kept_in,
+    same_groups,
     same_windows,
 )
 
 LEVEL = 0.95
+WITHOUT = "_without"
 DEPTHS = ("layer", "block")
 BESIDE = ("_se", "_low", "_high", "_null", "_null_rotation", "_null_covariance", "_floor")
 """What may stand beside a result: standard error, lowest and highest with a group left out, nulls, noise floor."""
@@ -31,26 +35,31 @@ def compare(one: Run, other: Run) -> xr.DataTree:
 
     In each group that both runs hold, for every result X along layers or blocks that has something beside it: `X_one`
     and `X_other` with what stands beside them (`X_null_one`, `X_low_other`, ...). For a result with a standard error
-    also `X_difference` = other − one, `X_difference_se` = √(se₁² + se₂²), `X_difference_low` and `_high`, the 95 %
-    interval with Student's t at the smaller number of draws − 1, and `X_differs`: whether it excludes 0. Ranks and
+    also `X_difference` = other − one, `X_difference_se`, `X_difference_low` and `_high`, the 95 % interval with
+    Student's t at the smaller number of draws − 1, `X_difference_p`, its p-value, and `X_differs`: whether it is
+    significant when the false discovery rate over the rows of X is held at 5 % (Benjamini & Hochberg 1995). Where the
+    groups of both runs hold the same documents the runs are paired: the error is that of the differences without each
+    group. Elsewhere it is √(se₁² + se₂²), as for independent runs. Ranks and
     maxima have no standard error: their ranges stand beside each other and nothing is concluded. /angles has the
     principal angles of the positional bases (see `angles.position_angles`). Models of different depth are compared by
     relative depth, the shallower one giving the rows: `layer_one` and `layer_other` say which layers meet. The
     attribute `notes` says how to read the numbers, above all whether the two errors are independent.
     """
     refuse_nothing_in_common(one, other)
+    paired = same_groups(one, other)
     groups: dict[str, xr.Dataset] = {}
     left_out: list[str] = []
     for name in (name for name in one.results.children if name in other.results.children):
-        pair = [with_beside(run.results[name].to_dataset()) for run in (one, other)]
-        groups[name], without = side_by_side(*matched(*pair), widths(one, other, name, pair[0]))
-        left_out += [f"/{name}/{result}" for result in without]
+        pair = [with_replicates(run, name) if paired else with_beside(run, name) for run in (one, other)]
+        groups[name], unlike = side_by_side(*matched(*pair), fewest_draws(one, other, name, pair[0]))
+        left_out += [f"/{name}/{result}" for result in unlike]
     groups = {name: dataset for name, dataset in groups.items() if dataset.data_vars}
     groups["angles"] = angles(one, other) if both_hold(one, other, "residual", "position", "corpus") else xr.Dataset()
     about = {
         **dict(zip(RUNS, map(described, (one, other)), strict=True)),
         "differ_in": differing_settings(one, other),
         "same_windows": same_windows(one, other),
+        "paired": paired,
         "outliers_kept_in": outliers_kept_in(one, other),
         "notes": "\n".join(notes(one, other, groups["angles"], left_out)),
     }
@@ -83,15 +92,14 @@ def matched(one: xr.Dataset, other: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]
     return one, other
 
 
-def widths(one: Run, other: Run, group: str, dataset: xr.Dataset) -> dict[str, float]:
-    """How many standard errors the interval of each result reaches: Student's t at the smaller number of draws − 1."""
+def fewest_draws(one: Run, other: Run, group: str, dataset: xr.Dataset) -> dict[str, float]:
+    """The smaller number of independent draws behind each result's errors."""
     return {
-        name: half_width(min(draws(run.results, f"{group}/{name}") for run in (one, other)), LEVEL)
-        for name in comparable(dataset)
+        name: min(float(draws(run.results, f"{group}/{name}")) for run in (one, other)) for name in comparable(dataset)
     }
 
 
-def side_by_side(one: xr.Dataset, other: xr.Dataset, width: dict[str, float]) -> tuple[xr.Dataset, list[str]]:
+def side_by_side(one: xr.Dataset, other: xr.Dataset, rests_on: dict[str, float]) -> tuple[xr.Dataset, list[str]]:
     """One group of the comparison, and the results that have other axes in the two runs."""
     columns: dict[str, xr.DataArray] = {}
     left_out = []
@@ -105,7 +113,7 @@ def side_by_side(one: xr.Dataset, other: xr.Dataset, width: dict[str, float]) ->
         for ending in beside:
             columns |= {f"{name}{ending}_one": one[name + ending], f"{name}{ending}_other": other[name + ending]}
         if "_se" in beside:
-            columns |= difference(one, other, name, width[name])
+            columns |= difference(one, other, name, rests_on[name])
     return xr.Dataset(columns), left_out
 
 
@@ -116,10 +124,24 @@ def comparable(dataset: xr.Dataset) -> Iterator[str]:
             yield name
 
 
-def with_beside(dataset: xr.Dataset) -> xr.Dataset:
-    """These results and what stands beside them; the large sums of a pass are left on disk."""
+def with_beside(run: Run, group: str) -> xr.Dataset:
+    """The results of a group and what stands beside them; the large sums of a pass are left on disk."""
+    dataset = run.results[group].to_dataset()
     wanted = {name + ending for name in comparable(dataset) for ending in ("", *BESIDE)}
-    return dataset[[name for name in dataset.data_vars if name in wanted]]
+    return dataset[[name for name in dataset.data_vars if name in wanted and kept(f"{group}/{name}")]]
+
+
+def with_replicates(run: Run, group: str) -> xr.Dataset:
+    """The same, with the values that each result has when one group of documents is left out, where they are known."""
+    dataset, found = with_beside(run, group), {}
+    for name in comparable(dataset):
+        if has(run.results, f"{group}/{name}{WITHOUT}"):
+            found[name + WITHOUT] = array(run.results, f"{group}/{name}{WITHOUT}")
+        elif has(run.results, f"head_groups/{name}_groups") and not row_of(f"{group}/{name}").draws:
+            each = array(run.results, f"head_groups/{name}_groups").transpose("group", ...)
+            _, without = means_without(each.values, array(run.results, WINDOWS).values)
+            found[name + WITHOUT] = each.copy(data=without)
+    return dataset.assign(found)
 
 
 def alike(one: xr.DataArray, other: xr.DataArray) -> bool:
@@ -131,15 +153,25 @@ def alike(one: xr.DataArray, other: xr.DataArray) -> bool:
     )
 
 
-def difference(one: xr.Dataset, other: xr.Dataset, name: str, width: float) -> dict[str, xr.DataArray]:
-    """other − one, its standard error if the two are independent, the interval, and whether it excludes 0."""
-    gap = other[name] - one[name]
-    error = (one[f"{name}_se"] ** 2 + other[f"{name}_se"] ** 2) ** 0.5
-    low, high = gap - width * error, gap + width * error
-    found: dict[str, xr.DataArray] = {"": gap, "_se": error, "_low": low, "_high": high}
+def difference(one: xr.Dataset, other: xr.Dataset, name: str, rests_on: float) -> dict[str, xr.DataArray]:
+    """other − one, its standard error, the interval, its p-value, and whether it is a discovery among its rows."""
+    gap, error = other[name] - one[name], difference_error(one, other, name)
+    width = half_width(rests_on, LEVEL)
+    p = gap.copy(data=p_values(gap.values, error.transpose(*gap.dims).values, rests_on))
+    found = {"": gap, "_se": error, "_low": gap - width * error, "_high": gap + width * error, "_p": p}
     units = {"units": one[name].attrs.get("units", "")}
     columns = {f"{name}_difference{ending}": values.assign_attrs(units) for ending, values in found.items()}
-    return {**columns, f"{name}_differs": (low > 0) | (high < 0)}
+    return {**columns, f"{name}_differs": gap.copy(data=discoveries(p.values, 1 - LEVEL))}
+
+
+def difference_error(one: xr.Dataset, other: xr.Dataset, name: str) -> xr.DataArray:
+    """The standard error of a difference: of paired runs where both have values without each group of documents."""
+    without = name + WITHOUT
+    if without in one and without in other and one[without].sizes == other[without].sizes:
+        axis = next(axis for axis in one[without].dims if axis not in one[name].dims)
+        each = (other[without] - one[without]).transpose(axis, *one[name].dims)
+        return one[name].copy(data=standard_error(each.values))
+    return (one[f"{name}_se"] ** 2 + other[f"{name}_se"] ** 2) ** 0.5
 
 
 def angles(one: Run, other: Run) -> xr.Dataset:

@@ -53,6 +53,21 @@ def same_windows(one: Run, other: Run) -> bool:
     )
 
 
+def same_groups(one: Run, other: Run) -> bool:
+    """Whether the groups of both runs hold the same documents of the same text, so that the runs can be paired."""
+    texts = [run.provenance.get("corpus_sha256") for run in (one, other)]
+    if not both_hold(one, other, "corpus") or texts[0] != texts[1]:
+        return False
+    return same_windows(one, other) or documents_of(one) == documents_of(other)
+
+
+def documents_of(run: Run) -> list[set[str]]:
+    """The names of the documents of each group."""
+    corpus = run.results["corpus"].to_dataset()
+    names, document, group = (corpus[name].values for name in ("document_name", "document_index", "group"))
+    return [set(names[document[group == number]].astype(str)) for number in range(int(group.max()) + 1)]
+
+
 def outliers_kept_in(one: Run, other: Run) -> str | None:
     """Which run kept the outliers, where that alone was changed: the same weights read the same windows."""
     rules = [run.provenance.get("outliers") for run in (one, other)]
@@ -66,8 +81,8 @@ def outliers_kept_in(one: Run, other: Run) -> str | None:
 def notes(one: Run, other: Run, angles: xr.Dataset, left_out: list[str]) -> Iterator[str]:
     """How to read the comparison, one sentence or two per line."""
     yield (
-        "difference = other − one, with its 95 % interval (Student's t); * significant: the interval excludes 0, as it "
-        "does by chance in 1 row of 20."
+        "difference = other − one, with its 95 % interval (Student's t). * significant: the false discovery rate over "
+        "the rows of each result is held at 5 % (Benjamini–Hochberg)."
     )
     yield shared_documents(one, other)
     yield from depths_explained(one, other)
@@ -97,14 +112,15 @@ def shared_documents(one: Run, other: Run) -> str:
     names = [set(run.results["corpus"].document_name.values.astype(str)) for run in (one, other)]
     shared = len(names[0] & names[1])
     count = f"{shared} of {len(names[0])} and {len(names[1])} documents"
+    if same_groups(one, other):
+        what = "the same windows" if same_windows(one, other) else "the same documents in the same groups"
+        return f"Both runs read {what}: they are paired, group by group of documents."
     bent = (
         "the errors are correlated. The interval assumes that they are not: it is too wide where both runs vary with "
         "their documents in the same direction, too narrow where they vary in opposite ones."
     )
-    if same_windows(one, other):
-        return f"Both runs read the same windows: {bent}"
     if shared and texts[0] == texts[1]:
-        return f"Both runs read the same text and share {count}: {bent}"
+        return f"Both runs read the same text and share {count}, in other groups: {bent}"
     if shared:
         return f"The texts differ, but {count} have the same names: if they are the same, {bent}"
     return "The runs share no document: their errors are independent."
