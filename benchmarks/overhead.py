@@ -58,9 +58,9 @@ def paired(view, plan):
 def everything(view, drawn, plan, folder):
     """The pass with its checkpoints, then tables, then measures and file, which are made together; the time of each."""
     times = [time.perf_counter()]
-    state, medians = local(view, plan, lambda windows: None, Checkpoint(folder / "checkpoint", "benchmark"))
+    state, first = local(view, plan, lambda windows: None, Checkpoint(folder / "checkpoint", "benchmark"))
     times.append(time.perf_counter())
-    captured = captured_groups(state, plan, medians, attention=True)
+    captured = captured_groups(state, plan, first, attention=True)
     del state
     times.append(time.perf_counter())
     measure_and_write(folder, finished_groups(captured, drawn, plan, view.tokenizer), {})

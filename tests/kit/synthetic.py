@@ -3,9 +3,11 @@
 import numpy as np
 import torch
 
+from armillary.surveys.pilot import Pilot
 from armillary.surveys.plan import Plan
 from armillary.surveys.running import Captured
 from armillary.surveys.shard import increment
+from armillary.surveys.sums.frame import frame
 from armillary.surveys.sums.state import State
 
 
@@ -15,14 +17,20 @@ def plan_for(contexts, positions, *, groups=None, batch=4, outliers="drop", firs
     return Plan(tokens, index, seed, first, outliers, scatter, "all", batch)
 
 
+def pilot_of(states, medians=None):
+    """A pilot by these medians, its frame that of the states themselves."""
+    medians = torch.ones(len(states), dtype=torch.float64) if medians is None else medians
+    calm = [layer[layer.norm(dim=-1) < 20 * limit] for layer, limit in zip(states, medians, strict=True)]
+    return Pilot(medians, frame(calm))
+
+
 def state_of(states, plan, rule=None, attention=()):
     """The state of given tables [layer context position d_model], batch by batch in the order of the plan."""
-    total = None
-    rule = torch.ones(len(states), dtype=torch.float64) if rule is None else rule
+    total, first = None, pilot_of(states, rule)
     for shard in plan.shards:
         for rows in plan.batches(shard):
             part = slice(rows.start, rows.stop)
             captured = Captured(rows, tuple(s[part] for s in states), tuple(s[part] for s in attention))
-            more = increment(captured, plan, rule)
+            more = increment(captured, plan, first)
             total = State.of(more) if total is None else total.add(more)
     return total

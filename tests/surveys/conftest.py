@@ -4,14 +4,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from synthetic import plan_for, state_of
+from synthetic import pilot_of, plan_for, state_of
 
 
 @pytest.fixture
 def synthetic():
-    return SimpleNamespace(plan=plan_for, state=state_of)
+    return SimpleNamespace(plan=plan_for, state=state_of, pilot=pilot_of)
 
 
 @pytest.fixture(scope="session")
 def synthetic_session():
-    return SimpleNamespace(plan=plan_for, state=state_of)
+    return SimpleNamespace(plan=plan_for, state=state_of, pilot=pilot_of)

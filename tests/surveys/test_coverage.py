@@ -18,7 +18,7 @@ from armillary.measures.heldout import heldout
 from armillary.measures.position import position_effect
 from armillary.results.labels import labelled
 from armillary.surveys.tables import captured_groups
-from synthetic import plan_for, state_of
+from synthetic import pilot_of, plan_for, state_of
 
 POSITIONS, WIDTH, CONTEXTS, DOCUMENTS, HOLES = 48, 64, 64, 32, 8
 STRENGTHS = {"strong": 3.0, "weak": 1.0, "none": 0.0}
@@ -60,7 +60,9 @@ def surveyed(seed, groups):
     """What a survey says of position in each layer, windows dealt out to groups in their order."""
     plan = plan_for(CONTEXTS, POSITIONS, groups=groups, batch=16, seed=seed)
     rule = torch.full((len(STRENGTHS),), 10.0, dtype=torch.float64)
-    residual = captured_groups(state_of(states(seed), plan, rule), plan, rule, attention=False)["residual"]
+    table = states(seed)
+    first, state = pilot_of(table, rule), state_of(table, plan, rule)
+    residual = captured_groups(state, plan, first, attention=False)["residual"]
     assert int(residual.holes) == HOLES
     arrays = {**residual.data_vars, "group": xr.DataArray(plan.groups, dims="context")}
     found = labelled(heldout)(arrays)

@@ -54,21 +54,22 @@ def test_shards_read_apart_and_merged_in_order_give_the_bits_of_the_local_engine
     monkeypatch.setattr("armillary.surveys.plan.SHARD_TOKENS", 80)
     plan = plan_for(40)
     assert len(plan.shards) == 4
-    reported, states, rule = [], [], None
+    reported, states, first = [], [], None
     with torch.inference_mode():
         for shard in plan.shards:
             with closing(captured(tiny_llama, plan, plan.batches(shard))) as read:
-                state, rule = shard_state(read, plan, rule, reported.append)
+                state, first = shard_state(read, plan, first, reported.append)
             states.append(state)
         total = states[0]
         for state in states[1:]:
             total = total.merge(state)
     ours, theirs = {}, {}
-    expected, medians = local(tiny_llama, plan, lambda windows: None)
+    expected, pilot = local(tiny_llama, plan, lambda windows: None)
     assert flattened(total, "", ours) == flattened(expected, "", theirs)
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(tensor, theirs[name]) for name, tensor in ours.items())
-    assert torch.equal(rule, medians)
+    assert torch.equal(first.medians, pilot.medians)
+    assert torch.equal(first.frame.directions, pilot.frame.directions)
     assert sum(reported) == 40
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from armillary.attention.reading import HeadStatistics
 from armillary.surveys.checkpoint import flattened, rebuilt
 from armillary.surveys.sums.batch import Batch, blanked, lengths
+from armillary.surveys.sums.frame import Frame
 from armillary.surveys.sums.heads import Heads
 from armillary.surveys.sums.outliers import Outliers
 from armillary.surveys.sums.sample import Sample
@@ -34,6 +35,12 @@ class Cloud:
     shifts: tuple[int, ...]
     tokens: torch.Tensor
     heads: dict[str, torch.Tensor]
+
+
+FRAME = Frame(
+    torch.full((SITES, WIDTH), 3.0, dtype=torch.float64),
+    torch.linalg.qr(torch.randn(SITES, WIDTH, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)).Q,
+)
 
 
 def cloud(seed, offset=0.0):
@@ -65,6 +72,7 @@ def batch(data, rows, *, scatter):
         groups=tuple(data.groups[row] for row in rows),
         shifts=tuple(data.shifts[row] for row in rows),
         scatter=scatter,
+        frame=FRAME if scatter else None,
         first=data.states[:, rows, 0],
     )
 
@@ -130,6 +138,7 @@ def canonical(whole: State) -> dict[str, torch.Tensor]:
             tensors[f"{name}/scatter"] = stream.scatter.matrix
             tensors[f"{name}/mean"] = stream.scatter.mean
             tensors[f"{name}/scatter/count"] = torch.tensor(stream.scatter.count)
+            flattened(stream.leading, f"{name}/leading", tensors)
         for part in (stream.positions, stream.null, stream.spread, stream.norms, stream.first):
             flattened(part, f"{name}/{type(part).__name__}", tensors)
         tensors[f"{name}/first/count"] = torch.tensor(stream.first.count)
@@ -210,7 +219,7 @@ def test_no_dict_of_a_record_changes(operation):
     data = cloud(2)
     mine = State.of(increment(data, ALL[:6]))
     before = [(table, dict(table)) for table in dicts_of(mine)]
-    assert len(before) == 2 * 9 + 8
+    assert len(before) == 2 * 9 + 1 + 8
     grown = OPERATIONS[operation](data, mine)
     for (table, content), now in zip(before, dicts_of(mine), strict=True):
         assert now is table

@@ -45,9 +45,10 @@ def surveyed(synthetic, seed, n_holes, contexts=12, positions=6, width=5, layers
     plan = synthetic.plan(contexts, positions, groups=4, batch=5, seed=seed)
     rule = torch.full((layers,), 10.0, dtype=torch.float64)
     tables = torch.from_numpy(hidden)
+    first = synthetic.pilot(tables, rule)  # before tokens are blanked in place
     state = synthetic.state(tables, plan, rule, attention=tables[:1] * 2)
     assert sorted((c, p - 1) for c, p, _ in state.outliers.tokens) == sorted(holes)
-    groups = captured_groups(state, plan, rule, attention=True)
+    groups = captured_groups(state, plan, first, attention=True)
     full = np.stack([dense(plan, table[:, 1:], holes) for table in states])
     return groups, full, plan
 
@@ -75,6 +76,11 @@ def test_the_decomposition_is_that_of_the_filled_table(synthetic_session, seed, 
         folds = min(8, len(sizes))
         folded = np.stack([centred[plan.groups % folds == fold].mean(0) for fold in range(folds)])
         assert np.allclose(one.position_folds, folded, atol=1e-5)
+        assert np.linalg.eigvalsh(one.leading_groups.sum("group"))[-1] == pytest.approx(
+            np.linalg.norm(centred.reshape(-1, centred.shape[-1]), 2) ** 2, rel=1e-5
+        )  # five directions hold all that varies in five dimensions
+        own = [np.linalg.norm(centred[plan.groups == g].reshape(-1, 5), 2) ** 2 for g in range(len(sizes))]
+        assert np.allclose(np.linalg.eigvalsh(one.leading_groups)[:, -1], own, rtol=1e-5)
     assert int(residual.holes) == n_holes
 
 
@@ -101,10 +107,11 @@ def test_the_null_is_the_mean_of_circularly_shifted_windows(synthetic):
 
 def test_a_state_that_is_made_into_tables_keeps_its_dicts_and_gives_back_the_memory_of_its_sums(synthetic):
     plan = synthetic.plan(8, 5)
-    state = synthetic.state(torch.randn(2, 8, 6, 4, dtype=torch.float64), plan)
+    states = torch.randn(2, 8, 6, 4, dtype=torch.float64)
+    state = synthetic.state(states, plan)
     tables = state.residual.positions.sums, state.residual.contexts.sums
     before = [dict(table) for table in tables]
-    captured_groups(state, plan, torch.ones(2, dtype=torch.float64), attention=False)
+    captured_groups(state, plan, synthetic.pilot(states), attention=False)
     for table, content in zip(tables, before, strict=True):
         assert table.keys() == content.keys()
         assert all(table[key] is tensor and not tensor.numel() for key, tensor in content.items())
@@ -114,7 +121,7 @@ def test_position_zero_is_kept_apart_as_first(synthetic):
     plan = synthetic.plan(8, 5)
     states = torch.randn(2, 8, 6, 4, dtype=torch.float64)
     state = synthetic.state(states, plan)
-    groups = captured_groups(state, plan, torch.ones(2, dtype=torch.float64), attention=False)
+    groups = captured_groups(state, plan, synthetic.pilot(states), attention=False)
     assert np.allclose(groups["residual"]["first"], states[:, :, 0].mean(1))
     assert groups["residual"].position.values.tolist() == [1, 2, 3, 4, 5]
 
@@ -124,7 +131,7 @@ def test_a_kept_position_zero_is_never_a_column_of_holes(synthetic):
     states = torch.randn(2, 8, 6, 4, dtype=torch.float64)
     states[:, :, 0] *= 1e4
     state = synthetic.state(states, plan)
-    groups = captured_groups(state, plan, torch.ones(2, dtype=torch.float64), attention=False)
+    groups = captured_groups(state, plan, synthetic.pilot(states), attention=False)
     assert groups["residual"].position.values.tolist() == [0, 1, 2, 3, 4, 5]
     assert not state.outliers.tokens
     assert "first" not in groups["residual"]
@@ -134,8 +141,8 @@ def test_kept_outliers_are_named_and_counted_in(synthetic):
     plan = synthetic.plan(8, 5, outliers="keep")
     states = torch.randn(2, 8, 6, 4, dtype=torch.float64)
     states[1, 3, 2] = 1e3
-    state = synthetic.state(states, plan)
-    groups = captured_groups(state, plan, torch.ones(2, dtype=torch.float64), attention=False)
+    first, state = synthetic.pilot(states), synthetic.state(states, plan)
+    groups = captured_groups(state, plan, first, attention=False)
     assert [(c, p) for c, p, _ in state.outliers.tokens] == [(3, 2)]
     assert int(groups["residual"].holes) == 0
     assert np.allclose(groups["residual"]["mean"], states[:, :, 1:].mean((1, 2)))
@@ -148,7 +155,7 @@ def test_a_window_with_nothing_left_is_refused(synthetic):
     with pytest.raises(
         RequestError, match=r"^expected a token at every .*, got none at window 2 after .*: read more .*--outliers keep"
     ):
-        captured_groups(synthetic.state(states, plan), plan, torch.ones(1, dtype=torch.float64), attention=False)
+        captured_groups(synthetic.state(states, plan), plan, synthetic.pilot(states), attention=False)
 
 
 def test_the_fill_of_one_hole_is_yates_formula():

@@ -15,9 +15,12 @@ import torch
 from torch import Tensor
 
 from armillary.errors import StoreError, reason
+from armillary.surveys.pilot import Pilot
 from armillary.surveys.sums.contexts import Contexts
 from armillary.surveys.sums.first import First
+from armillary.surveys.sums.frame import Frame
 from armillary.surveys.sums.heads import Heads
+from armillary.surveys.sums.leading import Leading
 from armillary.surveys.sums.moments import Scatter, Spread
 from armillary.surveys.sums.norms import Norms
 from armillary.surveys.sums.outliers import Outliers
@@ -41,20 +44,20 @@ class Checkpoint:
         """Whether a pass was begun here and can be resumed."""
         return (self.folder / MANIFEST).exists()
 
-    def save(self, shards: int, state: State, medians: Tensor) -> None:
+    def save(self, shards: int, state: State, pilot: Pilot) -> None:
         """Remember the state after this number of shards."""
         try:
-            self._save(shards, state, medians)
+            self._save(shards, state, pilot)
         except (OSError, StoreError) as error:
             why = reason(error.__cause__ or error)
             raise StoreError(
                 f"cannot write the checkpoint {self.folder} ({why}): free some space, then add --resume"
             ) from error
 
-    def _save(self, shards: int, state: State, medians: Tensor) -> None:
+    def _save(self, shards: int, state: State, pilot: Pilot) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         tensors: dict[str, Tensor] = {}
-        structure = flattened({"state": state, "medians": medians}, "", tensors)
+        structure = flattened({"state": state, "pilot": pilot}, "", tensors)
         name = f"shard-{shards:05d}.bin"
         places = self.places(tensors, name)
         manifest = {"fingerprint": self.fingerprint, "shards": shards, "structure": structure, "tensors": places}
@@ -82,8 +85,8 @@ class Checkpoint:
             if path.name not in live:
                 path.unlink()
 
-    def load(self) -> tuple[int, State, Tensor]:
-        """How many shards are done, the state after them, and the medians of the outlier rule."""
+    def load(self) -> tuple[int, State, Pilot]:
+        """How many shards are done, the state after them, and the pilot."""
         try:
             manifest = json.loads((self.folder / MANIFEST).read_text())
             if manifest["fingerprint"] != self.fingerprint:
@@ -99,7 +102,7 @@ class Checkpoint:
                 f"folder and start again"
             ) from error
         self.written = {key: (tensor, manifest["tensors"][key]) for key, tensor in tensors.items()}
-        return manifest["shards"], restored["state"], restored["medians"]
+        return manifest["shards"], restored["state"], restored["pilot"]
 
     def read(self, place: dict[str, Any]) -> Tensor:
         """One tensor, as it was written."""
@@ -148,5 +151,5 @@ def rebuilt(structure: Any, tensors: dict[str, Tensor]) -> Any:
     return content
 
 
-SUMS = (Positions, CircularShift, Contexts, Spread, Scatter, Norms, First, Outliers, Sample, Heads)
-RECORDS: dict[str, type] = {record.__name__: record for record in (State, Stream, *SUMS)}
+SUMS = (Positions, CircularShift, Contexts, Spread, Scatter, Leading, Norms, First, Outliers, Sample, Heads)
+RECORDS: dict[str, type] = {record.__name__: record for record in (State, Stream, Pilot, Frame, *SUMS)}

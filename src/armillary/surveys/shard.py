@@ -8,10 +8,12 @@ from torch import Tensor
 
 from armillary.errors import NonFiniteError
 from armillary.measures.massive import massive, norm_ratios
+from armillary.surveys.pilot import Pilot, kept_tokens, pilot
 from armillary.surveys.plan import Plan
 from armillary.surveys.running import Captured
 from armillary.surveys.sums.batch import Batch, blanked, lengths
-from armillary.surveys.sums.outliers import medians, outliers
+from armillary.surveys.sums.frame import Frame
+from armillary.surveys.sums.outliers import outliers
 from armillary.surveys.sums.sample import Sample
 from armillary.surveys.sums.state import Increment, State
 
@@ -19,52 +21,50 @@ Report = Callable[[int], None]
 """Given the number of windows read since its last call."""
 
 
-def shard_state(
-    batches: Iterable[Captured], plan: Plan, rule: Float[Tensor, " layer"] | None, report: Report
-) -> tuple[State, Float[Tensor, " layer"]]:
-    """The state of one shard. Without a rule its first windows give the medians, and wait for them."""
+def shard_state(batches: Iterable[Captured], plan: Plan, first: Pilot | None, report: Report) -> tuple[State, Pilot]:
+    """The state of one shard. Without a pilot its first windows give one, and wait for it."""
     total: State | None = None
     waiting: list[Captured] = []
     for batch in batches:
         waiting.append(batch)
         # No name may hold a batch's states while the next one runs: they are as large as the sums.
         del batch
-        if rule is None:
+        if first is None:
             if sum(len(held.contexts) for held in waiting) < plan.pilot:
                 continue
-            rule = pilot_medians(waiting, plan)
+            first = pilot_of(waiting, plan)
         while waiting:
             report(len(waiting[0].contexts))
-            more = increment(waiting.pop(0), plan, rule)
+            more = increment(waiting.pop(0), plan, first)
             total = State.of(more) if total is None else total.add(more)
             del more
-    if total is None or rule is None:
+    if total is None or first is None:
         raise AssertionError("expected the windows of the pilot, got fewer: they are windows of the first shard")
-    return total.packed(), rule
+    return total.packed(), first
 
 
-def pilot_medians(waiting: list[Captured], plan: Plan) -> Float[Tensor, " layer"]:
-    """The layers' median norms over the pilot's windows, whatever the batches were."""
+def pilot_of(waiting: list[Captured], plan: Plan) -> Pilot:
+    """The pilot of its windows, whatever the batches were."""
     for held in waiting:
         check_finite(all_norms(held.residual), held.contexts, plan)
     layers = zip(*(held.residual for held in waiting), strict=True)
-    return medians([torch.cat(states)[: plan.pilot, plan.skipped :] for states in layers])
+    return pilot([torch.cat(states)[: plan.pilot, plan.skipped :] for states in layers], plan)
 
 
-def increment(captured: Captured, plan: Plan, rule: Float[Tensor, " layer"]) -> Increment:
+def increment(captured: Captured, plan: Plan, first: Pilot) -> Increment:
     """What one batch brings to the state, by the outlier rule. Left-out tokens are blanked in the captured states."""
     contexts, skipped = captured.contexts, plan.skipped
     norms, attention_norms = all_norms(captured.residual), all_norms(captured.attention)
     check_finite(norms, contexts, plan)
-    ratios = norm_ratios(norms[:, :, skipped:], rule, first_kept=not skipped)
+    ratios = norm_ratios(norms[:, :, skipped:], first.medians, first_kept=not skipped)
     flagged = massive(ratios)
-    kept = ~flagged if plan.outliers == "drop" else torch.ones_like(flagged)
+    kept = kept_tokens(flagged, plan)
     tokens = torch.from_numpy(plan.tokens[contexts.start : contexts.stop])[:, skipped:]
     named = outliers(ratios, tokens, tuple(contexts), skipped)
     # Drawn tokens are kept as they are, so before any of them is blanked.
     states = tuple(site[:, skipped:] for site in captured.residual)
     sample = Sample.of(states, tokens, flagged, tuple(contexts), skipped, plan.sample)
-    residual = batch_of(captured.residual, norms, kept, contexts, plan, scatter=True)
+    residual = batch_of(captured.residual, norms, kept, contexts, plan, scatter=True, frame=first.frame)
     attention = None
     if captured.attention:
         products = plan.scatter == "attention"
@@ -80,6 +80,7 @@ def batch_of(
     plan: Plan,
     *,
     scatter: bool,
+    frame: Frame | None = None,
 ) -> Batch:
     """The states of one kind of site as accumulators take them: position 0 apart, left-out tokens blanked in place."""
     rows = slice(contexts.start, contexts.stop)
@@ -91,6 +92,7 @@ def batch_of(
         groups=tuple(plan.groups[rows].tolist()),
         shifts=tuple(plan.shifts[rows].tolist()),
         scatter=scatter,
+        frame=frame,
         first=torch.stack([site[:, 0] for site in states]) if plan.skipped else None,
     )
 

@@ -75,9 +75,9 @@ def pass_groups(
         announce(view, survey)
     plan, label = survey.plan, f"{view.name} on {survey.windows.provenance['corpus']}"
     with progress_bar(label, *plan.tokens.shape, show=progress) as advance:
-        state, medians = local(view, plan, advance, checkpoint)
+        state, first = local(view, plan, advance, checkpoint)
     attention = plan.sites == "all" and view.attentions is not None
-    captured = captured_groups(state, plan, medians, attention=attention)
+    captured = captured_groups(state, plan, first, attention=attention)
     if state.heads is not None:
         captured["head_groups"] = head_dataset(state.heads, plan.tokens.shape[1])
     del state

@@ -9,16 +9,16 @@ from jaxtyping import Float, Int
 
 from armillary.errors import RequestError
 from armillary.measures.decomposition import filled_cells
+from armillary.measures.heldout import FOLDS
 from armillary.measures.massive import TIMES
+from armillary.surveys.pilot import Pilot
 from armillary.surveys.plan import Plan
 from armillary.surveys.running import cores
 from armillary.surveys.sums.batch import emptied
+from armillary.surveys.sums.frame import Frame
 from armillary.surveys.sums.moments import Scatter
 from armillary.surveys.sums.state import State, Stream
 from armillary.system.threads import side_by_side
-
-FOLDS = 8
-"""The number of folds that groups are put into, group g into fold g mod 8, where a mean at each position is kept."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,30 @@ def covariance(scatter: Scatter, filled: Table) -> Float[np.ndarray, "site d_mod
     return out
 
 
-def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str) -> xr.Dataset:
+def leading_products(
+    stream: Stream, filled: Table, holes: Holes, frame: Frame
+) -> Float[np.ndarray, "site group direction direction_"]:
+    """Each group's Σ y yᵀ in the frame, y the coordinates of a token less the grand mean, fills counted."""
+    assert stream.leading is not None
+    along = frame.directions.double().numpy()
+    step = np.einsum("sd,sdk->sk", filled.mean - frame.centre.numpy(), along)
+    out = []
+    for group in sorted(stream.leading.products):
+        count = stream.spread.counts[group]
+        sums = count * np.einsum("sd,sdk->sk", stream.spread.means[group].numpy() - filled.mean, along)
+        # Σ (y + step)(y + step)ᵀ was summed, about the frame's centre, with Σ y = sums.
+        crossed = sums[:, :, None] * step[:, None, :]
+        total = stream.leading.products[group].numpy() - crossed - crossed.swapaxes(1, 2)
+        total -= count * step[:, :, None] * step[:, None, :]
+        for value, own in zip(filled.fill, holes.groups, strict=True):
+            if own == group:
+                at = np.einsum("sd,sdk->sk", value - filled.mean, along)
+                total += at[:, :, None] * at[:, None, :]
+        out.append(total)
+    return np.stack(out, 1)
+
+
+def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str, frame: Frame) -> xr.Dataset:
     """Mean, bases, fold means, null, spread and norms of one stream, which is given up."""
     sizes = np.bincount(plan.groups).astype(np.float64)
     rows = in_order(stream, len(plan.tokens))
@@ -189,6 +212,9 @@ def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str) -> xr.Da
         variables["first"] = ((axis, "d_model"), stream.first.sums.numpy() / stream.first.count)
     if stream.scatter is not None:
         variables["covariance"] = ((axis, "d_model", "d_model_"), covariance(stream.scatter, filled))
+    if stream.leading is not None:
+        products = leading_products(stream, filled, holes, frame)
+        variables["leading_groups"] = ((axis, "group", "direction", "direction_"), products)
     if axis == "layer":
         folded = fold_means(stream.positions.sums, filled.mean, sizes)
         variables["position_folds"] = ((axis, "fold", "position", "d_model"), folded)
@@ -220,7 +246,8 @@ def norm_variables(stream: Stream, axis: str) -> dict[str, tuple[tuple[str, ...]
 
 def same_for_attention(residual: xr.Dataset, plan: Plan) -> xr.Dataset:
     """The inputs of the attentions in a post-norm model: they are the residual stream, state by state."""
-    same = residual.isel(layer=slice(0, -1)).rename(layer="block").drop_vars(["holes", "position_folds"])
+    same = residual.isel(layer=slice(0, -1)).rename(layer="block")
+    same = same.drop_vars(["holes", "position_folds", "leading_groups"])
     return same if plan.scatter == "attention" else same.drop_vars("covariance")
 
 
@@ -254,7 +281,7 @@ def sample_dataset(state: State) -> xr.Dataset:
     )
 
 
-def captured_groups(state: State, plan: Plan, medians: torch.Tensor, *, attention: bool) -> dict[str, xr.Dataset]:
+def captured_groups(state: State, plan: Plan, first: Pilot, *, attention: bool) -> dict[str, xr.Dataset]:
     """Everything that the pass gave, as the schema's groups; the state is given up."""
     holes = holes_of(state, plan)
     streams = {"layer": state.residual, "block": state.attention if attention else None}
@@ -262,11 +289,11 @@ def captured_groups(state: State, plan: Plan, medians: torch.Tensor, *, attentio
     def dataset(axis: str) -> xr.Dataset | None:
         stream = streams[axis]
         with cores(1):
-            return stream_dataset(stream, plan, holes, axis) if stream is not None else None
+            return stream_dataset(stream, plan, holes, axis, first.frame) if stream is not None else None
 
     residual, apart = side_by_side(dataset, streams)
     assert residual is not None
     captured = {"residual": residual.assign(holes=len(holes.contexts))}
     if attention:
         captured["attention"] = same_for_attention(captured["residual"], plan) if apart is None else apart
-    return {**captured, "outliers": outlier_dataset(state, medians), "sample": sample_dataset(state)}
+    return {**captured, "outliers": outlier_dataset(state, first.medians), "sample": sample_dataset(state)}

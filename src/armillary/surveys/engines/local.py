@@ -5,11 +5,11 @@ from contextlib import closing
 from itertools import chain, islice
 
 import torch
-from torch import Tensor
 
 from armillary.models.view import View
 from armillary.surveys.checkpoint import Checkpoint
 from armillary.surveys.memory import give_back
+from armillary.surveys.pilot import Pilot
 from armillary.surveys.plan import Plan
 from armillary.surveys.running import captured
 from armillary.surveys.shard import Report, shard_state
@@ -20,26 +20,26 @@ CHECKPOINT_SECONDS = 30.0
 
 
 @torch.inference_mode()
-def local(view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None = None) -> tuple[State, Tensor]:
-    """The state of all shards, and the medians of the outlier rule; resumes what the checkpoint holds."""
-    done, total, rule = checkpoint.load() if checkpoint and checkpoint.exists() else (0, None, None)
+def local(view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None = None) -> tuple[State, Pilot]:
+    """The state of all shards, and the pilot; resumes what the checkpoint holds."""
+    done, total, first = checkpoint.load() if checkpoint and checkpoint.exists() else (0, None, None)
     report(sum(len(shard) for shard in plan.shards[:done]))
     saved = time.monotonic()
     shards = [plan.batches(shard) for shard in plan.shards[done:]]
     # The model goes on to the next shard's windows while the last ones of a shard are summed.
     with closing(captured(view, plan, chain.from_iterable(shards))) as read:
         for number, batches in enumerate(shards, done + 1):
-            state, rule = shard_state(islice(read, len(batches)), plan, rule, report)
+            state, first = shard_state(islice(read, len(batches)), plan, first, report)
             total = state if total is None else total.merge(state)
             del state
             if number == len(plan.shards):
                 break
             give_back()
             if checkpoint and time.monotonic() - saved >= CHECKPOINT_SECONDS:
-                checkpoint.save(number, total, rule)
+                checkpoint.save(number, total, first)
                 saved = time.monotonic()
     if checkpoint:
         checkpoint.let_go()
-    if total is None or rule is None:
+    if total is None or first is None:
         raise AssertionError("expected a plan with a shard, got one without: a corpus has at least one window")
-    return total, rule
+    return total, first

@@ -14,6 +14,8 @@ from jaxtyping import Bool, Float
 from numpy.typing import DTypeLike
 from torch import Tensor
 
+from armillary.surveys.sums.frame import Frame
+
 Sum = TypeVar("Sum", int, Tensor)
 
 
@@ -22,7 +24,7 @@ class Batch:
     """The states of some windows at every site of one kind, position 0 already set apart when it is dropped.
 
     `states` are zero where a token is left out: what every sum runs over. `norms` are those of all tokens. `scatter`
-    says whether products of the states are asked for.
+    says whether products of the states are asked for; in a `frame`, where there is one, they are also kept by group.
     """
 
     states: tuple[Float[Tensor, "context position d_model"], ...]
@@ -32,6 +34,7 @@ class Batch:
     groups: tuple[int, ...]
     shifts: tuple[int, ...]
     scatter: bool
+    frame: Frame | None = None
     first: Float[Tensor, "site context d_model"] | None = None
 
     @cached_property

@@ -1,17 +1,11 @@
-"""Massive activations: which tokens the rule names, and where they stand.
+"""Massive activations: which tokens the rule names, and where they stand."""
 
-The medians come from the first windows of the first shard, so that the rule depends on neither batches nor workers.
-"""
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from armillary.measures.massive import massive
-from armillary.surveys.sums.batch import lengths
 
 
 @dataclass(frozen=True)
@@ -24,11 +18,6 @@ class Outliers:
     def merge(self, other: "Outliers") -> "Outliers":
         """The tokens of both."""
         return Outliers(self.tokens + other.tokens, self.ratios + other.ratios)
-
-
-def medians(states: Sequence[Float[Tensor, "context position d_model"]]) -> Float[Tensor, " layer"]:
-    """The median norm of each layer, over all tokens given."""
-    return torch.stack([lengths(layer).median() for layer in states])
 
 
 def outliers(

@@ -8,6 +8,7 @@ from armillary.surveys.sums.batch import Batch
 from armillary.surveys.sums.contexts import Contexts
 from armillary.surveys.sums.first import First
 from armillary.surveys.sums.heads import Heads
+from armillary.surveys.sums.leading import Leading
 from armillary.surveys.sums.moments import Scatter, Spread
 from armillary.surveys.sums.norms import Norms
 from armillary.surveys.sums.outliers import Outliers
@@ -28,6 +29,7 @@ class Stream:
     contexts: Contexts
     spread: Spread
     scatter: Scatter | None
+    leading: Leading | None
     norms: Norms
     first: First
 
@@ -40,6 +42,7 @@ class Stream:
             contexts=Contexts.of(batch),
             spread=Spread.of(batch),
             scatter=Scatter.of(batch) if batch.scatter else None,
+            leading=Leading.of(batch) if batch.frame else None,
             norms=Norms.of(batch),
             first=First.of(batch),
         )
@@ -52,6 +55,7 @@ class Stream:
             contexts=self.contexts.add(batch),
             spread=self.spread.add(batch),
             scatter=joined("scatter", self.scatter, batch if batch.scatter else None, Scatter.add),
+            leading=joined("leading", self.leading, batch if batch.frame else None, Leading.add),
             norms=self.norms.add(batch),
             first=self.first.add(batch),
         )

@@ -1,0 +1,42 @@
+"""Second moments along the few directions where states vary most, by group: what the largest variance's error needs."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from armillary.surveys.sums.batch import Batch, by_group
+
+
+@dataclass(frozen=True)
+class Leading:
+    """For each group, Σ y yᵀ at every site, y the coordinates of a state less the centre in the frame."""
+
+    products: dict[int, Float[Tensor, "site direction direction_"]]
+
+    @classmethod
+    def of(cls, batch: Batch) -> "Leading":
+        """The products of one batch."""
+        if batch.frame is None:
+            raise AssertionError("expected a frame, got none: the pilot gives it before the first sum")
+        along = batch.frame.directions
+        offsets = (batch.frame.centre[:, None] @ along.double()).to(along.dtype)
+        coordinates = torch.stack(
+            [(states.to(along.dtype) @ directions) for states, directions in zip(batch.states, along, strict=True)]
+        )
+        coordinates -= offsets[:, None]
+        coordinates = coordinates.masked_fill_(~batch.kept[..., None], 0).double()
+        found: dict[int, Tensor] = {}
+        for group, run in batch.runs():
+            rows = coordinates[:, run].flatten(1, 2)
+            found = by_group(found, {group: rows.mT @ rows})
+        return cls(found)
+
+    def add(self, batch: Batch) -> "Leading":
+        """These products and a batch's."""
+        return self.merge(Leading.of(batch))
+
+    def merge(self, other: "Leading") -> "Leading":
+        """The products of both."""
+        return Leading(by_group(self.products, other.products))
