@@ -107,7 +107,7 @@ def test_what_cannot_be_compared_is_said(results):
 @pytest.mark.parametrize(
     ("path", "quantile"),
     [
-        ("depth/dimension_twonn", stats.norm.ppf(0.975)),
+        ("position/rank_stable_corrected", stats.t.ppf(0.975, 7)),
         ("depth/token_share", 100 * stats.t.ppf(0.975, 15)),
         ("mixing/output_norm", stats.t.ppf(0.975, 6)),
     ],

@@ -73,7 +73,7 @@ TITLES = {
     "position-stable-rank": {
         "clear": (
             {},
-            "The stable rank of the positional basis is at most 2.20 ± 0.29 (layer 4)",
+            "The stable rank of the positional basis is at most 2.20 ± 0.35 (layer 4)",
         ),
         "none": (
             {"position__rank_stable_corrected": np.nan},
@@ -81,7 +81,7 @@ TITLES = {
         ),
         "open": (
             {"position__rank_stable_corrected": [np.nan, 1, 2, 3, np.nan]},
-            "The stable rank of the positional basis is at most 3.00 ± 0.29 (layer 3); estimable in 3 of 5 layers",
+            "The stable rank of the positional basis is at most 3.00 ± 0.35 (layer 3); estimable in 3 of 5 layers",
         ),
     },
     "position-rank": {
@@ -130,18 +130,15 @@ TITLES = {
     "incoherence": {
         "clear": (
             {"context__incoherence_mean_null_covariance": 0.01},
-            "Position and context have a mean |cosine| of at most 0.0600 ± 0.0088 (layer 0); same-covariance null "
-            "0.01: significantly above in all 5 layers, below in no layer",
+            "Position and context have a mean |cosine| of at most 0.06 (layer 0); same-covariance null 0.01",
         ),
         "none": (
             {"context__incoherence_mean_null_covariance": 0.06},
-            "Position and context have a mean |cosine| of at most 0.0600 ± 0.0088 (layer 0); same-covariance null "
-            "0.06: significantly above in no layer, below in no layer",
+            "Position and context have a mean |cosine| of at most 0.06 (layer 0); same-covariance null 0.06",
         ),
         "open": (
             {"context__incoherence_mean_null_covariance": None, "context__incoherence_mean_null_rotation": None},
-            "Position and context have a mean |cosine| of at most 0.0600 ± 0.0088 (layer 0); this run has no null for "
-            "it",
+            "Position and context have a mean |cosine| of at most 0.06 (layer 0); this run has no null for it",
         ),
     },
     "outlier-tokens": {

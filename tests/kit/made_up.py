@@ -3,6 +3,8 @@
 import numpy as np
 import xarray as xr
 
+from armillary.measures.dimension import SIZES
+
 GROUPS = 16
 
 
@@ -175,7 +177,6 @@ def context(layers):
         purity=0.7,
         purity_null=0.1,
         incoherence_mean=0.06,
-        incoherence_mean_se=0.003,
         incoherence_mean_null_rotation=0.033,
         incoherence_mean_null_covariance=0.08,
         incoherence_max=0.4,
@@ -195,16 +196,17 @@ def depth(layers, modes):
         anisotropy=0.6,
         anisotropy_centred=0.01,
         dimension_twonn=12.0,
-        dimension_twonn_se=0.5,
         dimension_twonn_null=30.0,
+        dimension_twonn_null_sd=1.5,
         outlier_dimension_share=0.4,
         token_share=0.5,
         token_share_se=0.01,
         token_share_null=0.1,
     )
-    return curves.assign(
+    return curves.assign_coords(size=list(SIZES)).assign(
         layer_cosine=(("layer", "layer_"), 0.9**distance),
         cka_debiased=(("layer", "layer_"), 0.8**distance),
+        dimension_twonn_by_size=(("layer", "size"), np.tile([5.0, 7, 9, 11, 12], (layers, 1))),
         dimension_share=(("layer", "mode"), np.tile(0.3 / (1 + np.arange(modes)), (layers, 1))),
     )
 

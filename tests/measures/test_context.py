@@ -6,7 +6,6 @@ import xarray as xr
 
 from armillary.measures.decomposition import decomposition
 from armillary.measures.errors.jackknife import half_width
-from armillary.measures.incoherence import incoherence
 from armillary.measures.similarity import cosine_table, similarity
 from armillary.results.labels import labelled
 from armillary.results.measuring import inputs
@@ -91,7 +90,6 @@ def test_planted_clusters_and_incoherence_come_back_out():
     assert float(found.kernel_bound) == pytest.approx(4 * (2 * IOTA + IOTA**2))
     assert 0 < float(found.kernel_departure) < float(found.kernel_bound)
     # Every window leans alike, so leaving some out changes nothing.
-    assert float(found.incoherence_mean_se) == pytest.approx(0, abs=1e-12)
     assert float(found.similarity_within_se) == pytest.approx(0, abs=1e-5)
     assert float(found.incoherence_max_low) == pytest.approx(IOTA)
 
@@ -138,7 +136,6 @@ def test_the_95_percent_intervals_cover_what_many_documents_would_show():
     """Anisotropic vectors, two windows per document, 16 groups of two documents."""
     rng = np.random.default_rng(7)
     deviations = np.exp(-np.arange(40) / 8)
-    position = rng.standard_normal((10, 40)) * deviations
 
     def windows(documents):
         document = np.arange(documents).repeat(2)
@@ -147,17 +144,16 @@ def test_the_95_percent_intervals_cover_what_many_documents_would_show():
         return vectors - vectors.mean(axis=0), document
 
     def found(vectors, document, group):
-        return similarity(cosine_table(vectors), document, group), incoherence(position, vectors, group)
+        return similarity(cosine_table(vectors), document, group)
 
-    truth_likeness, truth_incoherence = found(*windows(1000), np.arange(1000).repeat(2) // 100)
+    truth = found(*windows(1000), np.arange(1000).repeat(2) // 100)
     covered = []
     for _ in range(150):
         vectors, document = windows(32)
-        likeness, lean = found(vectors, document, document // 2)
+        one = found(vectors, document, document // 2)
         pairs = (
-            (likeness.similarity_within, truth_likeness.similarity_within, likeness.similarity_within_se),
-            (likeness.similarity_between, truth_likeness.similarity_between, likeness.similarity_between_se),
-            (lean.incoherence_mean, truth_incoherence.incoherence_mean, lean.incoherence_mean_se),
+            (one.similarity_within, truth.similarity_within, one.similarity_within_se),
+            (one.similarity_between, truth.similarity_between, one.similarity_between_se),
         )
         covered.append([abs(value - truth) < half_width(16) * error for value, truth, error in pairs])
     assert (np.mean(covered, axis=0) >= 0.9).all()
@@ -181,8 +177,8 @@ def test_what_cannot_be_had_is_nan_and_nothing_warns(document, group, shape):
     assert np.isnan(context.similarity_within).all() == (len(np.unique(document)) == 6)
     assert np.isnan(context.similarity_between).all() == (len(np.unique(document)) == 1)
     assert np.isnan(context.silhouette).all() == (len(np.unique(document)) in (1, 6))
-    assert np.isnan(context.incoherence_mean_se).all() == (len(np.unique(group)) == 1 or shape[1] == 1)
-    assert np.isnan(depth.anisotropy_se).all() == (len(np.unique(group)) == 1)
+    assert np.isnan(context.incoherence_max_low).all() == (len(np.unique(group)) == 1 or shape[1] == 1)
+    assert np.isnan(depth.anisotropy_se).all() == (len(np.unique(group)) < 4)
     assert np.isfinite(depth.layer_cosine).all()
 
 

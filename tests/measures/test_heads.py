@@ -18,7 +18,7 @@ def test_the_mean_is_the_mean_over_all_windows(seed, sizes):
     each = np.stack([part.mean(0) if len(part) else np.full(3, np.nan) for part in values])
     found = group_mean(each, np.array(sizes))
     assert np.allclose(found.mean, np.concatenate(values).mean(0))
-    assert np.isnan(found.se).all() == (np.count_nonzero(sizes) < 2)
+    assert np.isnan(found.se).all() == (np.count_nonzero(sizes) < 4)
 
 
 def test_with_equal_groups_the_error_is_that_of_a_plain_mean():
@@ -38,9 +38,9 @@ def test_errors_cover_when_groups_differ_in_size():
 
 
 def test_a_group_without_ranked_windows_counts_for_nothing():
-    effective = np.array([[3.0, np.nan, 5.0], [1.0, np.nan, 2.0]])
-    found = map_ranks(effective, effective, np.array([1, 0, 3]))
-    assert np.allclose(found.rank_effective, [4.5, 1.75])
+    effective = np.array([[3.0, np.nan, 5.0, 4.0, 4.0], [1.0, np.nan, 2.0, 3.0, 1.0]])
+    found = map_ranks(effective, effective, np.array([1, 0, 3, 2, 2]))
+    assert np.allclose(found.rank_effective, [4.25, 1.875])
     assert np.isfinite(found.rank_effective_se).all()
 
 

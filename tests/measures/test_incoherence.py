@@ -5,7 +5,6 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import ortho_group
 
-from armillary.measures.errors.jackknife import jackknifed
 from armillary.measures.incoherence import (
     incoherence,
     incoherence_null,
@@ -32,25 +31,21 @@ def test_incoherence_is_the_mean_and_the_maximum_of_absolute_cosines_over_all_pa
     assert result.incoherence_max == pytest.approx(np.max(loops))
 
 
-def test_error_and_range_are_those_of_values_recomputed_without_each_group():
+def test_the_range_is_that_of_maxima_recomputed_without_each_group():
     rng = np.random.default_rng(1)
     position, context, group = rng.standard_normal((5, 7)), rng.standard_normal((12, 7)), np.arange(12) % 5
     left = [by_loops(position, context[group != name]) for name in range(5)]
-    without = np.array([np.mean(loops) for loops in left])
-    whole = float(np.mean(by_loops(position, context)))
     result = incoherence(position, context, group)
-    expected = jackknifed(whole, without, np.bincount(group).astype(float)).standard_error
-    assert result.incoherence_mean_se == pytest.approx(float(expected))
     assert result.incoherence_max_low == pytest.approx(min(np.max(loops) for loops in left))
     assert result.incoherence_max_high == pytest.approx(max(np.max(loops) for loops in left))
     assert result.incoherence_max_low < result.incoherence_max_high
 
 
-def test_one_group_gives_no_error_and_no_range():
+def test_one_group_gives_no_range():
     rng = np.random.default_rng(2)
     result = incoherence(rng.standard_normal((3, 4)), rng.standard_normal((5, 4)), np.zeros(5, dtype=int))
     assert np.isfinite([result.incoherence_mean, result.incoherence_max]).all()
-    assert np.isnan([result.incoherence_mean_se, result.incoherence_max_low, result.incoherence_max_high]).all()
+    assert np.isnan([result.incoherence_max_low, result.incoherence_max_high]).all()
 
 
 def test_a_zero_vector_has_no_incoherence_and_no_null():
@@ -100,10 +95,11 @@ def test_the_covariance_null_is_the_incoherence_of_gaussian_vectors_with_that_co
     rng = np.random.default_rng(4)
     factor = rng.standard_normal((12, 12)) * np.exp(-np.arange(12) / 3)
     direct = np.array(
-        [of(rng.standard_normal((15, 12)) @ factor.T, rng.standard_normal((10, 12)) @ factor.T) for _ in range(400)]
-    )[:, [0, 2]]
+        [of(rng.standard_normal((15, 12)) @ factor.T, rng.standard_normal((10, 12)) @ factor.T)[:2] for _ in range(400)]
+    )
     nulls = np.array([null_covariance(factor @ factor.T, 15, 10, seed=seed) for seed in range(400)])
     error = np.sqrt((direct.var(axis=0) + nulls.var(axis=0)) / 400)
+    error[0] += 0.006 * direct[:, 0].mean()  # the precision that `chance_cosine` states
     assert (np.abs(nulls.mean(axis=0) - direct.mean(axis=0)) < 4 * error).all()
 
 

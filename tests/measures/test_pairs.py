@@ -31,7 +31,7 @@ def simulated(effect, replicates=2000, sizes=tuple(SIZES)):
         total = sums(rng, effect, sizes=sizes)
         kernel = total @ total.T
         mean = pair_mean(kernel, sizes)
-        plain = standard_error(mean, pair_means_without(kernel, sizes), sizes)
+        plain = standard_error(pair_means_without(kernel, sizes))
         row[:] = mean, pair_standard_error(kernel, sizes) ** 2, plain**2
     return out.T
 

@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from fields import alike
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 from threadpoolctl import threadpool_limits
 
+from armillary.measures.errors.jackknife import standard_error
 from armillary.measures.heldout import heldout
 from armillary.measures.pairs import pair_mean, pair_standard_error
-from armillary.measures.position import largest_variance, position_effect, position_share
+from armillary.measures.position import leading_variance, position_effect, position_share
 
 POSITIONS, WIDTH, CONTEXTS = 32, 48, 64
 SPREAD = 1 / np.sqrt(1 + np.arange(WIDTH) / 4)
@@ -58,11 +60,17 @@ def inputs(states, group, rng):
         "energy_heldout": heldout(folds, group).energy_heldout,
         "position_basis": centred.mean(0),
         "position_null": np.mean(turned, 0),
-        "context_basis": centred.mean(1),
+        "leading_groups": np.stack([leading_products(centred[group == g]) for g in range(len(sizes))]),
         "covariance": np.tensordot(centred, centred, ((0, 1), (0, 1))) / (contexts * positions),
         "squares": np.array([np.sum(centred[group == g] ** 2) for g in range(len(sizes))]),
         "group": group,
     }
+
+
+def leading_products(states, width=16):
+    """Second moments in a frame that holds all that varies, or the first coordinates of it."""
+    flat = states.reshape(-1, states.shape[-1])[:, :width]
+    return flat.T @ flat
 
 
 def measured(states, group, rng=None):
@@ -124,7 +132,8 @@ def test_the_corrected_share_is_the_trace_of_the_unbiased_gram(seed):
     assert got.share_corrected == pytest.approx(expected)
     names = ("position_kernel", "position_basis", "squares", "group")
     alone = position_share(**{name: arrays[name] for name in names})
-    assert alone == (got.share_corrected, got.share_corrected_se)
+    alike(alone, (got.share_corrected, got.share_corrected_se, got.share_corrected_without))
+    assert standard_error(got.share_corrected_without) == pytest.approx(got.share_corrected_se)
 
 
 def test_heldout_energy_is_that_of_a_plain_loop_over_folds():
@@ -223,34 +232,35 @@ def test_the_turned_windows_show_what_smooth_noise_alone_shows():
     assert null.mean() == pytest.approx(plain.mean(), rel=0.1)
 
 
-def along(arrays):
-    """What `largest_variance` asks for, every group a fold of its own."""
-    folds = arrays["position_folds"] - arrays["position_folds"].mean(1, keepdims=True)
-    names = ("covariance", "context_basis", "position_folds", "squares")
-    return {name: arrays[name] for name in names} | {
-        "energies": np.sum(folds**2, (1, 2)),
-        "fold": arrays["group"],
-    }
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_the_groups_variances_along_the_largest_direction_average_to_it(seed):
+def test_the_folds_variances_along_the_largest_direction_average_to_it(seed):
     rng = np.random.default_rng(seed)
     states, group = waves(2.0, 8, 10) + rng.normal(size=(20, 8, 10)), unequal(20, 6, rng)
-    arrays = inputs(states, group, rng)
-    _, variance, per_fold = largest_variance(**along(arrays))
-    assert variance == pytest.approx(np.linalg.eigvalsh(arrays["covariance"])[-1])
-    assert np.average(per_fold, weights=np.bincount(group)) == pytest.approx(variance)
+    tokens = 8.0 * np.bincount(group)
+    per_fold, heldout_part = leading_variance(inputs(states, group, rng)["leading_groups"], tokens)
+    assert np.average(per_fold, weights=tokens) == pytest.approx(1)
+    assert heldout_part < 1
 
 
-def test_folds_of_one_window_each_have_their_own_variance_and_an_error():
-    # Small integers and powers of two: every sum is exact, and exactly nothing is left over within groups.
+def test_a_folds_variance_is_that_of_its_own_tokens_along_the_direction_of_numpys_eigenvectors():
     rng = np.random.default_rng(3)
-    states = np.round(4 * waves(6.0, 8, 16)) + rng.integers(-4, 5, (8, 8, 16))
-    arrays = inputs(states, np.arange(8), rng)
-    *_, per_fold = largest_variance(**along(arrays))
-    direction = np.linalg.eigh(arrays["covariance"])[1][:, -1]
-    own = np.mean(((states - states.mean((0, 1))) @ direction) ** 2, 1)
-    assert per_fold == pytest.approx(own, rel=1e-6)
+    states, group = waves(6.0, 8, 16) + rng.normal(size=(24, 8, 16)), np.arange(24) // 3
+    arrays = inputs(states, group, rng)
+    per_fold, held = leading_variance(arrays["leading_groups"], np.full(8, 24.0))
+    centred = states - states.mean((0, 1))
+    values, vectors = np.linalg.eigh(arrays["covariance"])
+    own = [np.mean((centred[group == g] @ vectors[:, -1]) ** 2) for g in range(8)]
+    assert per_fold == pytest.approx(np.array(own) / values[-1])
+    others = [np.linalg.svd(centred[group != g].reshape(-1, 16))[2][0] for g in range(8)]
+    apart = [np.mean((centred[group == g] @ others[g]) ** 2) for g in range(8)]
+    assert held == pytest.approx(np.mean(apart) / values[-1])
     assert position_effect(**arrays).relative_norm_corrected_se > 0
+
+
+def test_a_run_without_products_by_group_has_no_corrected_relative_norm():
+    rng = np.random.default_rng(3)
+    arrays = inputs(waves(6.0, 8, 16) + rng.normal(size=(24, 8, 16)), np.arange(24) // 3, rng)
+    found = position_effect(**{**arrays, "leading_groups": np.full((8, 1, 1), np.nan)})
+    assert np.isnan([found.relative_norm_corrected, found.relative_norm_corrected_se]).all()
+    assert np.isfinite([found.relative_norm, found.rank_stable_corrected, found.share_corrected]).all()

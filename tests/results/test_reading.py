@@ -21,7 +21,7 @@ def curve(**values):
     return xr.Dataset({name: ("layer", np.asarray(value, dtype=float)) for name, value in values.items()})
 
 
-GROUPED = xr.Dataset({"group": ("context", [0, 0, 1, 2, 2, 3])})
+GROUPED = xr.Dataset({"group": ("context", [0, 0, 1, 1, 2, 2, 3, 3])})
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -48,9 +48,25 @@ def test_an_error_over_documents_rests_on_their_groups():
     assert np.allclose(estimate(results, "norms/norm").margin(), half * np.array([0.1, 0.2]))
 
 
-def test_an_error_by_likelihood_is_normal():
+def test_unequal_groups_count_as_fewer():
+    unequal = xr.Dataset({"group": ("context", np.repeat(np.arange(4), [9, 1, 1, 1]))})
+    results = tree(corpus=unequal, norms=curve(norm=[1], norm_se=[0.1]))
+    assert draws(results, "norms/norm") == pytest.approx(144 / 84)
+    assert np.isnan(estimate(results, "norms/norm").margin()).all(), "one group makes up most of it"
+
+
+def test_an_error_over_folds_rests_on_the_folds_of_groups():
+    results = tree(
+        corpus=xr.Dataset({"group": ("context", np.arange(16))}),
+        position=curve(relative_norm_corrected=[1], share_corrected=[1]),
+    )
+    assert draws(results, "position/relative_norm_corrected") == 8
+    assert draws(results, "position/share_corrected") == 16
+
+
+def test_errors_that_did_not_cover_are_not_read_from_files_of_earlier_versions():
     results = tree(corpus=GROUPED, depth=curve(dimension_twonn=[7], dimension_twonn_se=[1]))
-    assert np.allclose(estimate(results, "depth/dimension_twonn").margin(), stats.norm.ppf(0.975))
+    assert np.isnan(estimate(results, "depth/dimension_twonn").se).all()
 
 
 def test_an_error_over_repeats_rests_on_their_number():
@@ -66,7 +82,7 @@ def test_a_probe_that_read_some_groups_rests_on_those():
 
 
 def test_ranks_of_maps_rest_on_the_groups_whose_maps_were_taken():
-    ranked = xr.Dataset({"ranked": ("group", [1, 0, 2, 0])})
+    ranked = xr.Dataset({"ranked": ("group", [2, 0, 2, 0])})
     heads = xr.Dataset({"rank_stable": ("block", [1.0]), "entropy": ("block", [1.0])})
     results = tree(corpus=GROUPED, head_groups=ranked, heads=heads)
     assert draws(results, "heads/rank_stable") == 2
@@ -74,7 +90,7 @@ def test_ranks_of_maps_rest_on_the_groups_whose_maps_were_taken():
 
 
 def test_heads_that_stand_alone_know_their_groups():
-    windows = xr.Dataset({"windows": ("group", [3, 4, 5])})
+    windows = xr.Dataset({"windows": ("group", [4, 4, 4])})
     heads = xr.Dataset({"entropy": ("block", [1.0])})
     assert draws(tree(head_groups=windows, heads=heads), "heads/entropy") == 3
     assert draws(tree(heads=heads), "heads/entropy") == 0

@@ -169,24 +169,18 @@ def incoherence(results: xr.DataTree) -> go.Figure:
 
 
 def incoherence_finding(results: xr.DataTree) -> str:
-    """Whether position and context are as orthogonal as the null, by the mean."""
-    cosine = estimate(results, "context/incoherence_mean")
-    if not np.isfinite(cosine.value).any():
+    """How orthogonal position and context are by the mean, beside the null; no test is made."""
+    cosine = numbers(results, "context/incoherence_mean")
+    if not np.isfinite(cosine).any():
         return f"The orthogonality of position and context is {NOT_ESTIMABLE}"
-    best = largest(cosine.value)
-    finding = f"Position and context have a mean |cosine| of at most {at(cosine, best)} (layer {best})"
+    best = largest(cosine)
+    finding = f"Position and context have a mean |cosine| of at most {number(float(cosine[best]))} (layer {best})"
     path = "context/incoherence_mean_null_covariance"
     path = path if has(results, path) else "context/incoherence_mean_null_rotation"
     if not has(results, path):
         return f"{finding}; {NO_NULL}"
-    null = numbers(results, path)
-    compared = contrast(cosine, null)
     kind = "same-covariance" if path.endswith("covariance") else "random-rotation"
-    finding = f"{finding}; {kind} null {span(null)}"
-    if not compared.known.any():
-        return finding
-    above, below = counted(compared.above), counted(compared.below)
-    return f"{finding}: significantly above in {above}, below in {below}"
+    return f"{finding}; {kind} null {span(numbers(results, path))}"
 
 
 def kernel(results: xr.DataTree) -> go.Figure:
@@ -258,8 +252,8 @@ FIGURES = (
         incoherence_finding,
         incoherence,
         "How nearly orthogonal the positional and the context basis are: 0 is orthogonal. Nulls: the same bases after "
-        "a random rotation, and random vectors with the covariance of the hidden states. Band of the mean: "
-        f"{error_words('context/incoherence_mean')}; of the largest: {error_words('context/incoherence_max')}.",
+        "a random rotation, and random vectors with the covariance of the hidden states. The mean has no interval: it "
+        f"falls as windows are added. Band of the largest: {error_words('context/incoherence_max')}.",
         "mean and maximum over (t, c) of |cos(pos_t, ctx_c)|",
         "Song & Zhong (2023), Table 1 and section 5",
     ),

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
+from jaxtyping import Float
 
 from armillary.figures.kit.colours import ESTIMATE, series
 from armillary.figures.kit.curves import draw_estimate, draw_line, draw_null, labelled_curve, layer_axis
@@ -24,7 +25,10 @@ from armillary.figures.kit.words import (
     quoted,
     span,
 )
-from armillary.results.reading import estimate, has, numbers, optional
+from armillary.results.reading import array, estimate, has, numbers, optional
+
+FEWER = (64, 256)
+"""The sizes of parts of the sample whose dimension is drawn beside that of all of it."""
 
 TOKEN = Phrases(
     "What the token explains",
@@ -69,18 +73,30 @@ def anisotropy_finding(results: xr.DataTree) -> str:
 
 
 def dimension(results: xr.DataTree) -> go.Figure:
-    """The TwoNN dimension with its error by likelihood and its null."""
+    """The TwoNN dimension, its null, and how it grows with the number of tokens."""
     path = "depth/dimension_twonn"
-    return with_null(results, path, f"TwoNN, {error_words(path)}", "Gaussian null of the same covariance")
+    figure = with_null(results, path, "TwoNN, all sampled tokens", "Gaussian null of the same covariance")
+    for size, colour in zip(FEWER, series(len(FEWER)), strict=True):
+        if has(results, f"{path}_by_size"):
+            draw_line(figure, at_size(results, size), f"TwoNN, parts of {size} tokens", colour, "dot")
+    return figure
+
+
+def at_size(results: xr.DataTree, size: int) -> Float[np.ndarray, " layer"]:
+    """The dimension of parts of the sample of this size."""
+    return np.asarray(array(results, "depth/dimension_twonn_by_size").sel(size=size).values, dtype=np.float64)
 
 
 def dimension_finding(results: xr.DataTree) -> str:
-    """The largest dimension with its margin; where it differs from the null."""
+    """The largest dimension, what it is for fewer tokens, and the null."""
     twonn, null = estimate(results, "depth/dimension_twonn"), optional(results, "depth/dimension_twonn_null")
     if not np.isfinite(twonn.value).any():
         return f"The intrinsic dimension is {NOT_ESTIMABLE} in any layer"
     best = largest(twonn.value)
-    finding = f"The intrinsic dimension (TwoNN) is at most {at(twonn, best)} (layer {best}; likelihood interval)"
+    finding = f"The intrinsic dimension (TwoNN) is at most {number(float(twonn.value[best]))} (layer {best})"
+    if has(results, "depth/dimension_twonn_by_size"):
+        fewer = float(at_size(results, FEWER[0])[best])
+        finding += f", {number(fewer)} at {FEWER[0]} tokens" if np.isfinite(fewer) else ""
     return finding if null is None else f"{finding}; Gaussian null {span(null)}"
 
 
@@ -178,8 +194,8 @@ FIGURES = (
         dimension_finding,
         dimension,
         "How many dimensions the cloud of states has at the scale of nearest neighbours. Above about 10 TwoNN is "
-        "biased low: compare with its null, a Gaussian cloud of as many points and the same covariance. Band: "
-        f"{error_words('depth/dimension_twonn')}.",
+        "biased low: compare with its null, Gaussian clouds of as many points and the same covariance. No interval: it "
+        "grows with the number of tokens, as the dotted curves show, and no resampling of documents covers that.",
         "log(r₂ / r₁) ~ Exponential(D), r₁ and r₂ the distances to the two nearest neighbours, upper tail censored",
         "Facco et al. (2017)",
     ),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from armillary.measures.errors.leave_out import error_over_groups, leave_out
+from armillary.measures.errors.leave_out import count_of, jackknifed, leave_out, unknown
 from armillary.measures.massive import counted, counted_states
 from armillary.measures.similarity import ratio, unit_vectors
 
@@ -14,12 +14,14 @@ TIMES = 5.0  # the average variance, above which a dimension is an outlier
 
 
 class Anisotropy(NamedTuple):
-    """Mean cosine of two different states, as they are and mean-centred, with errors over documents."""
+    """Mean cosine of two different states, as they are and mean-centred, with errors over documents (`Jackknifed`)."""
 
     anisotropy: float
     anisotropy_se: float
+    anisotropy_without: Float[np.ndarray, "group"]
     anisotropy_centred: float
     anisotropy_centred_se: float
+    anisotropy_centred_without: Float[np.ndarray, "group"]
 
 
 class OutlierDimensions(NamedTuple):
@@ -44,16 +46,15 @@ def anisotropy(
     the centred one centred anew without each group. NaN for fewer than two states, or where a state is zero.
     """
     sample = counted_states(states, massive, holes)
-    kept, sizes = leave_out(group[context[counted(massive, holes)]])
+    groups = count_of(group)
+    kept = leave_out(group[context[counted(massive, holes)]], groups)
     if len(sample) < 2:
-        return Anisotropy(*[float("nan")] * 4)
+        return Anisotropy(*unknown(groups), *unknown(groups))
     centred = sample - sample.mean(axis=0)
     centres = (kept.astype(sample.dtype) @ centred) / np.maximum(kept.sum(axis=1, dtype=sample.dtype), 1)[:, None]
     plain = mean_cosines(sample, kept, 0 * centres[:1])
     moved = mean_cosines(centred, kept, centres)
-    return Anisotropy(
-        float(plain[0]), error_over_groups(plain, sizes), float(moved[0]), error_over_groups(moved, sizes)
-    )
+    return Anisotropy(*jackknifed(plain), *jackknifed(moved))
 
 
 def mean_cosines(

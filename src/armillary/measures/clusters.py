@@ -6,24 +6,26 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
-from armillary.measures.errors.leave_out import error_over_groups, leave_out
+from armillary.measures.errors.leave_out import count_of, jackknifed, leave_out, unknown
 
 CELLS = 2_000_000  # of a table [labelling label context]: 16 MB at a time, or more for one labelling of a large corpus
 
 
 class Silhouette(NamedTuple):
-    """Mean silhouette, −1 to 1, its standard error over documents, and its mean over shuffled labels."""
+    """Mean silhouette, −1 to 1, with its error over documents (`Jackknifed`), and its mean over shuffled labels."""
 
     silhouette: float
     silhouette_se: float
+    silhouette_without: Float[np.ndarray, "group"]
     silhouette_null: float
 
 
 class Purity(NamedTuple):
-    """Share of nearest neighbours with the same label, 0 to 1, its standard error, its mean over shuffled labels."""
+    """Share of nearest neighbours with the same label, 0 to 1, with its error; its mean over shuffled labels."""
 
     purity: float
     purity_se: float
+    purity_without: Float[np.ndarray, "group"]
     purity_null: float
 
 
@@ -42,15 +44,15 @@ def silhouette(
     """
     names, label = np.unique(label, return_inverse=True)
     if not 2 <= len(names) < len(label) or np.isnan(cosines).any():
-        return Silhouette(*[float("nan")] * 3)
+        return Silhouette(*unknown(count_of(group)), float("nan"))
     distance = 1 - cosines.astype(np.float64)
-    kept, sizes = leave_out(group)
+    kept = leave_out(group, count_of(group))
     rng = np.random.default_rng(seed)
     shuffled = np.array([rng.permutation(label) for _ in range(shuffles)])
     labels = np.concatenate([np.tile(label, (len(kept), 1)), shuffled])
     values = mean_silhouettes(distance, labels, np.concatenate([kept, np.ones_like(shuffled, dtype=bool)]))
     found, null = values[: len(kept)], values[len(kept) :]
-    return Silhouette(float(found[0]), error_over_groups(found, sizes), float(null.mean()))
+    return Silhouette(*jackknifed(found), float(null.mean()))
 
 
 def mean_silhouettes(
@@ -101,16 +103,16 @@ def purity(
     """
     count = len(label)
     if count < 2 or np.isnan(cosines).any():
-        return Purity(*[float("nan")] * 3)
+        return Purity(*unknown(count_of(group)), float("nan"))
     hit, hit_without_nearest, nearest_group = neighbour_hits(cosines, label, group)
-    kept, sizes = leave_out(group)
-    left_out = np.unique(group)[:, None]
+    kept = leave_out(group, count_of(group))
+    left_out = np.arange(len(kept) - 1)[:, None]
     hits = np.concatenate([hit[None], np.where(nearest_group == left_out, hit_without_nearest, hit)])
     contexts = kept.sum(axis=1)
     shares = np.sum(hits * kept, axis=1) / np.where(contexts > 1, contexts, np.nan)
     labels = np.unique(label, return_counts=True)[1].astype(np.float64)
     expected = (labels * (labels - 1)).sum() / (count * (count - 1))
-    return Purity(float(shares[0]), error_over_groups(shares, sizes), float(expected))
+    return Purity(*jackknifed(shares), float(expected))
 
 
 def neighbour_hits(

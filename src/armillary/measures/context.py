@@ -14,15 +14,19 @@ class ContextClusters(NamedTuple):
 
     similarity_within: float
     similarity_within_se: float
+    similarity_within_without: Float[np.ndarray, "group"]
     similarity_between: float
     similarity_between_se: float
+    similarity_between_without: Float[np.ndarray, "group"]
     similarity_within_published: float
     similarity_null: float
     silhouette: float
     silhouette_se: float
+    silhouette_without: Float[np.ndarray, "group"]
     silhouette_null: float
     purity: float
     purity_se: float
+    purity_without: Float[np.ndarray, "group"]
     purity_null: float
 
 

@@ -6,6 +6,9 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy import stats
 
+FOLDS = 8
+"""Into how many parts the groups are dealt out, group g to fold g mod 8, where a mean at each position is kept."""
+
 LEADING = 20
 """How many modes are looked at."""
 

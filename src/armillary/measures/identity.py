@@ -5,17 +5,18 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from armillary.measures.errors.leave_out import error_over_groups, leave_out
+from armillary.measures.errors.leave_out import count_of, jackknifed, leave_out, unknown
 from armillary.measures.massive import counted
 
 SHUFFLES = 19  # the highest of 19 is passed by chance once in twenty times
 
 
 class TokenShare(NamedTuple):
-    """Share of the residual variance between tokens, its standard error, what chance reaches, and how many tokens."""
+    """Share of the residual variance between tokens, with its error, what chance reaches, and how many tokens."""
 
     token_share: float
     token_share_se: float
+    token_share_without: Float[np.ndarray, "group"]
     token_share_null: float
     token_count: int
 
@@ -56,17 +57,11 @@ def token_share(
     residuals -= context_basis.astype(states.dtype)[context[entering]]
     identity = np.unique(token[entering], return_inverse=True)[1]
     if len(identity) == 0 or identity.max() == 0:
-        return TokenShare(float("nan"), float("nan"), float("nan"), len(np.unique(identity)))
+        return TokenShare(*unknown(count_of(group)), float("nan"), len(np.unique(identity)))
     gram = residuals @ residuals.T
     pairs = same_token_pairs(identity)
-    kept, sizes = leave_out(group[context[entering]])
-    shares = shares_of(gram, pairs, kept)
-    return TokenShare(
-        token_share=float(shares[0]),
-        token_share_se=error_over_groups(shares, sizes),
-        token_share_null=float(shuffled_shares(gram, pairs).max()),
-        token_count=int(identity.max()) + 1,
-    )
+    shares = shares_of(gram, pairs, leave_out(group[context[entering]], count_of(group)))
+    return TokenShare(*jackknifed(shares), float(shuffled_shares(gram, pairs).max()), int(identity.max()) + 1)
 
 
 def repeated(token: Int[np.ndarray, " sample"], counts: Bool[np.ndarray, " sample"]) -> Int[np.ndarray, " occurrence"]:

@@ -5,23 +5,23 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.linalg import eigvalsh
 from scipy.special import gammaln
 
-from armillary.measures.errors.leave_out import error_over_groups, leave_out
-from armillary.measures.similarity import absolute_cosines, gaussian_draws, mean_off_diagonal, unit_vectors
+from armillary.measures.chance import chance_cosine
+from armillary.measures.errors.leave_out import count_of, leave_out
+from armillary.measures.similarity import unit_vectors
 
-CUTS = 8  # how often one draw of the covariance null is cut into positions and contexts
-TURNS = 4  # random rotations behind the rotation null's maximum
+DRAWS = 4  # random bases behind the maximum of each null
 
 
 class Incoherence(NamedTuple):
-    """Mean and maximum over (position, context) of the absolute cosine, with the error of one, the range of the other.
+    """Mean and maximum over (position, context) of the absolute cosine, and the range of the maximum.
 
     The range is the lowest and the highest maximum over the sets that leave one group of documents out.
     """
 
     incoherence_mean: float
-    incoherence_mean_se: float
     incoherence_max: float
     incoherence_max_low: float
     incoherence_max_high: float
@@ -50,18 +50,16 @@ def incoherence(
 ) -> Incoherence:
     """Mean and maximum of |cos| over all pairs of a position vector and a context vector, 0 to 1.
 
-    Song & Zhong's Table 1 says mean, their section 5 maximum: two different numbers, and two different nulls. The
-    error (jackknife) and the range leave contexts out by groups of documents; the position basis stays as it is. NaN
-    where a vector is zero.
+    Song & Zhong's Table 1 says mean, their section 5 maximum: two different numbers, and two different nulls. The mean
+    has no interval: what noise is left in both bases adds to every |cos|, so that it falls as windows are added, and
+    its scatter says nothing about that. The maximum's range leaves contexts out by groups of documents; the position
+    basis stays as it is. NaN where a vector is zero.
     """
     cosines = np.abs(unit_vectors(position_basis) @ unit_vectors(context_basis).T)
-    kept, sizes = leave_out(group)
-    means = kept @ cosines.mean(axis=0) / np.maximum(kept.sum(axis=1), 1)
-    highest = np.where(kept, cosines.max(axis=0), 0.0).max(axis=1)
-    several = len(sizes) > 1
+    highest = np.where(leave_out(group, count_of(group)), cosines.max(axis=0), 0.0).max(axis=1)
+    several = len(highest) > 2
     return Incoherence(
-        incoherence_mean=float(means[0]),
-        incoherence_mean_se=error_over_groups(means, sizes),
+        incoherence_mean=float(cosines.mean()),
         incoherence_max=float(highest[0]),
         incoherence_max_low=float(highest[1:].min()) if several else float("nan"),
         incoherence_max_high=float(highest[1:].max()) if several else float("nan"),
@@ -88,7 +86,7 @@ def mean_absolute_cosine(d_model: int) -> float:
 def null_rotation(
     position_basis: Float[np.ndarray, "position d_model"],
     context_basis: Float[np.ndarray, "context d_model"],
-    draws: int = TURNS,
+    draws: int = DRAWS,
     seed: int = 0,
 ) -> MeanAndMaximum:
     """Incoherence of the same two bases after a random rotation of one: mean exact, maximum averaged over draws.
@@ -121,19 +119,28 @@ def random_frames(d_model: int, count: int, draws: int, seed: int) -> Float[np.n
 
 
 def null_covariance(
-    covariance: Float[np.ndarray, "d_model d_model_"], positions: int, contexts: int, cuts: int = CUTS, seed: int = 0
+    covariance: Float[np.ndarray, "d_model d_model_"], positions: int, contexts: int, draws: int = DRAWS, seed: int = 0
 ) -> MeanAndMaximum:
-    """Incoherence of independent Gaussian vectors with the states' covariance Σ: mean and maximum, both simulated.
+    """Incoherence of independent Gaussian vectors with the states' covariance: mean and maximum, both simulated.
 
-    Harsher than a rotation, since states crowd into few directions and chance cosines are larger there. If z is
-    standard normal, the inner products zᵀΣz′ are distributed as those of N(0, Σ): no root of Σ is needed. One draw of
-    positions + contexts vectors, the same z for all layers, gives the mean over all pairs; the maximum is averaged over
-    several ways to say which of them, in a row, are the contexts.
+    Harsher than a rotation, since states crowd into few directions and chance cosines are larger there. Only the
+    spectrum matters: `chance_cosine` gives the mean, and a few draws of as many positions and contexts the maximum.
     """
-    count = positions + contexts
-    gaussian, _ = gaussian_draws(count, len(covariance), seed)
-    cosines = absolute_cosines(gaussian @ covariance.astype(np.float32, copy=False) @ gaussian.T)
-    starts = np.unique(np.linspace(0, positions, cuts).astype(int))
-    rows = [(start, cosines[start : start + contexts]) for start in starts]
-    highest = [max(row[:, :at].max(initial=0), row[:, at + contexts :].max(initial=0)) for at, row in rows]
-    return MeanAndMaximum(mean_off_diagonal(cosines), float(np.mean(highest)))
+    spectrum = eigvalsh(covariance.astype(np.float32, copy=False), check_finite=False)[::-1].clip(0)
+    if not spectrum.any():
+        return MeanAndMaximum(float("nan"), float("nan"))
+    first, second = gaussian_bases(len(spectrum), positions, contexts, draws, seed)
+    cosines = np.abs((first * spectrum) @ second.swapaxes(1, 2))
+    cosines /= np.sqrt(first**2 @ spectrum)[:, :, None]
+    cosines /= np.sqrt(second**2 @ spectrum)[:, None, :]
+    return MeanAndMaximum(chance_cosine(spectrum), float(cosines.max(axis=(1, 2)).mean()))
+
+
+@lru_cache(maxsize=4)
+def gaussian_bases(
+    d_model: int, positions: int, contexts: int, draws: int, seed: int
+) -> tuple[Float[np.ndarray, "draw position d_model"], Float[np.ndarray, "draw context d_model"]]:
+    """Standard normal vectors in the place of both bases, float32: the same for all layers."""
+    rng = np.random.default_rng(seed)
+    first = rng.standard_normal((draws, positions, d_model), dtype=np.float32)
+    return first, rng.standard_normal((draws, contexts, d_model), dtype=np.float32)

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from armillary.measures.errors.jackknife import jackknifed
+from armillary.measures.errors.jackknife import FEWEST, standard_error
 
 
 def pair_mean(kernel: Float[np.ndarray, "group group_"], sizes: Float[np.ndarray, " group"]) -> float:
@@ -26,35 +26,49 @@ def pair_standard_error(kernel: Float[np.ndarray, "group group_"], sizes: Float[
 
     The jackknife counts the part of the variance that belongs to single groups once, but the part that belongs to
     pairs twice (Efron and Stein, 1981): with no effect there is nothing but pairs, and intervals would be √2 too wide.
-    The second count is estimated from what rows and columns of the kernel do not explain, and subtracted (the jackknife
-    of a mean over pairs alone is 2(G − 1)/(G − 2) times its variance, so a little more than one is too many).
+    The second count is estimated from what rows and columns of the kernel do not explain, and subtracted.
     """
-    groups = len(sizes)
-    if groups < 4:
+    if len(sizes) < FEWEST:
         return float("nan")
-    single = pair_jackknife_error(kernel, sizes) ** 2
-    excess = pair_variance(kernel, sizes) * groups / (groups - 2)
-    return float(np.sqrt(max(single - excess, excess / 2)))
+    own, counted = pair_variances(kernel, sizes)
+    return float(np.sqrt(max(pair_jackknife_error(kernel, sizes) ** 2 - (counted - own), own / 2)))
+
+
+def pair_replicates(
+    kernel: Float[np.ndarray, "group group_"], sizes: Float[np.ndarray, " group"], value: float, error: float
+) -> Float[np.ndarray, " group"]:
+    """An estimate without each group, from the kernel of its first-order changes; their jackknife error is `error`."""
+    without = pair_means_without(kernel, sizes)
+    plain = pair_jackknife_error(kernel, sizes)
+    return value + (without - without.mean()) * (error / plain if plain > 0 else np.nan)
 
 
 def pair_jackknife_error(kernel: Float[np.ndarray, "group group_"], sizes: Float[np.ndarray, " group"]) -> float:
-    """The plain jackknife error of the pair mean, a little too wide; NaN with fewer than three groups.
+    """The plain jackknife error of the pair mean, a little too wide.
 
     For ratios of pair means from few groups, where the second count is too uncertain to be subtracted.
     """
-    if len(sizes) < 3:
-        return float("nan")
-    return float(jackknifed(pair_mean(kernel, sizes), pair_means_without(kernel, sizes), sizes).standard_error)
+    return float(standard_error(pair_means_without(kernel, sizes)))
 
 
-def pair_variance(kernel: Float[np.ndarray, "group group_"], sizes: Float[np.ndarray, " group"]) -> float:
-    """The variance of the pair mean that belongs to pairs alone."""
+def pair_variances(
+    kernel: Float[np.ndarray, "group group_"], sizes: Float[np.ndarray, " group"]
+) -> tuple[float, float]:
+    """The variance of the pair mean that belongs to pairs alone, and what the jackknife makes of it.
+
+    For equal groups the second is 2(G − 1)/(G − 2) times the first; for others it is summed up pair by pair.
+    """
     groups = len(sizes)
     each = kernel / np.outer(sizes, sizes)
     off = ~np.eye(groups, dtype=bool)
     rows = np.where(off, each, 0).sum(1) / (groups - 2)
     common = np.where(off, each, 0).sum() / ((groups - 1) * (groups - 2))
-    left = np.where(off, each - rows[:, None] - rows[None, :] + common, 0)
-    freedom = (groups - 1) / (groups - 3)
+    left = np.where(off, each - rows[:, None] - rows[None, :] + common, 0) * np.outer(sizes, sizes)
+    squares = 2 * left**2 * (groups - 1) / (groups - 3)
     pairs = sizes.sum() ** 2 - np.sum(sizes**2)
-    return float(2 * np.sum((left * np.outer(sizes, sizes)) ** 2) * freedom / pairs**2)
+    # A pair enters the mean without any third group g with the weight 1 over the number of pairs that are left.
+    weight = 1 / ((sizes.sum() - sizes) ** 2 - (np.sum(sizes**2) - sizes**2))
+    total = weight.sum() - weight[:, None] - weight
+    energy = np.sum(weight**2) - weight[:, None] ** 2 - weight**2
+    counted = (groups - 1) / groups * (energy - total**2 / groups)
+    return float(squares.sum() / pairs**2), float(np.sum(squares * counted))

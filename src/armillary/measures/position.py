@@ -6,10 +6,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse.linalg import eigsh
 
-from armillary.measures.pairs import pair_jackknife_error, pair_mean, pair_standard_error
-
-ITERATIONS = 12
-"""Power iterations for the largest direction without a fold."""
+from armillary.measures.errors.leave_out import Jackknifed, unknown
+from armillary.measures.pairs import pair_jackknife_error, pair_mean, pair_replicates, pair_standard_error
 
 DETERMINED = 3.0
 """A stable rank is answered only when the position's energy is this many standard errors above zero."""
@@ -20,16 +18,19 @@ class PositionEffect(NamedTuple):
 
     share_corrected: float
     share_corrected_se: float
+    share_corrected_without: Float[np.ndarray, "group"]
     share_null: float
     singular_value: Float[np.ndarray, "mode"]
     rank_stable: float
     rank_stable_null: float
     rank_stable_corrected: float
     rank_stable_corrected_se: float
+    rank_stable_corrected_without: Float[np.ndarray, "fold"]
     relative_norm: float
     relative_norm_null: float
     relative_norm_corrected: float
     relative_norm_corrected_se: float
+    relative_norm_corrected_without: Float[np.ndarray, "fold"]
 
 
 def position_effect(
@@ -37,8 +38,8 @@ def position_effect(
     position_folds: Float[np.ndarray, "fold position d_model"],
     position_basis: Float[np.ndarray, "position d_model"],
     position_null: Float[np.ndarray, "position d_model"],
-    context_basis: Float[np.ndarray, "context d_model"],
     covariance: Float[np.ndarray, "d_model d_model_"],
+    leading_groups: Float[np.ndarray, "group direction direction_"],
     squares: Float[np.ndarray, "group"],
     group: Int[np.ndarray, "context"],
     energy_heldout: Float[np.ndarray, "mode"],
@@ -51,41 +52,49 @@ def position_effect(
     share_corrected = tr Ĝ / (T · variance) with the unbiased Gram Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²); it may be
     negative, and is never clipped. With the leading energy_heldout (see `heldout`), rank_stable_corrected = tr Ĝ /
     energy_heldout_1 and relative_norm_corrected = √(C energy_heldout_1) / ‖M‖op, ‖M‖op² half plug-in and half held out,
-    both NaN (not estimable) when tr Ĝ is within three standard errors of zero.
+    both NaN (not estimable) when tr Ĝ is within three standard errors of zero. `leading_groups` are the groups' second
+    moments along a few leading directions (see `leading_variance`).
     """
     length, in_fold = len(position_basis), fold_of(len(position_kernel), len(position_folds))
-    kernel, parts, fold = in_fold @ position_kernel @ in_fold.T, in_fold @ squares, group % len(position_folds)
-    sizes = group_sizes(fold, kernel)
+    kernel = in_fold @ position_kernel @ in_fold.T
+    sizes = group_sizes(group % len(position_folds), kernel)
     (spectrum, leading), null_spectrum = leading_mode(position_basis), singular_values(position_null)
     groups = group_sizes(group, position_kernel)
     trace, trace_se = pair_mean(position_kernel, groups), pair_standard_error(position_kernel, groups)
-    energies = np.diag(kernel) / sizes**2
-    direction, variance, per_fold = largest_variance(covariance, context_basis, position_folds, energies, parts, fold)
+    variance = float(eigsh(covariance.astype(np.float64), 1, v0=np.ones(len(covariance)), return_eigenvectors=False)[0])
     largest = np.sqrt(length * variance)  # ‖M‖op / √C, the scale of σ₁
     determined = trace > DETERMINED * trace_se and energy_heldout[0] > 0
-    stable, stable_se, ratio, ratio_se = np.full(4, np.nan)
+    stable = relative = unknown(len(sizes))
     if determined:
         first = mode_kernel(position_folds, leading, sizes, energy_heldout[0])
-        unbiased = (variance + heldout_variance(covariance, direction, context_basis, fold, length)) / 2
-        stable, ratio = trace / energy_heldout[0], np.sqrt(energy_heldout[0] / (length * unbiased))
-        stable_se = pair_jackknife_error((kernel - stable * first) / energy_heldout[0], sizes)
-        relative = first / energy_heldout[0] - linear_kernel(per_fold / variance, sizes)
-        ratio_se = ratio / 2 * pair_jackknife_error(relative, sizes)
+        per_fold, heldout = leading_variance(np.tensordot(in_fold, leading_groups, 1), sizes * length)
+        unbiased = variance * (1 + heldout) / 2
+        value = trace / energy_heldout[0]
+        stable = folded(value, (kernel - value * first) / energy_heldout[0], sizes)
+        ratio = np.sqrt(energy_heldout[0] / (length * unbiased))
+        relative = folded(ratio, ratio / 2 * (first / energy_heldout[0] - linear_kernel(per_fold, sizes)), sizes)
     share = share_of(position_kernel, groups, squares, length)
     return PositionEffect(
-        share_corrected=share.share_corrected,
-        share_corrected_se=share.share_corrected_se,
+        **share._asdict(),
         share_null=float(sizes.sum() * np.sum(null_spectrum**2) / squares.sum()),
         singular_value=spectrum,
         rank_stable=float(np.sum(spectrum**2) / spectrum[0] ** 2),
         rank_stable_null=float(np.sum(null_spectrum**2) / null_spectrum[0] ** 2),
-        rank_stable_corrected=float(stable),
-        rank_stable_corrected_se=float(stable_se),
+        rank_stable_corrected=stable.value,
+        rank_stable_corrected_se=stable.se,
+        rank_stable_corrected_without=stable.without,
         relative_norm=float(spectrum[0] / largest),
         relative_norm_null=float(null_spectrum[0] / largest),
-        relative_norm_corrected=float(ratio),
-        relative_norm_corrected_se=float(ratio_se),
+        relative_norm_corrected=relative.value,
+        relative_norm_corrected_se=relative.se,
+        relative_norm_corrected_without=relative.without,
     )
+
+
+def folded(value: float, changes: Float[np.ndarray, "fold fold_"], sizes: Float[np.ndarray, " fold"]) -> Jackknifed:
+    """A ratio of pair means with its error over folds, from the kernel of its first-order changes."""
+    error = pair_jackknife_error(changes, sizes)
+    return Jackknifed(float(value), error, pair_replicates(changes, sizes, float(value), error))
 
 
 def group_sizes(group: Int[np.ndarray, " context"], kernel: np.ndarray) -> Float[np.ndarray, " group"]:
@@ -116,10 +125,11 @@ def linear_kernel(values: Float[np.ndarray, " group"], sizes: Float[np.ndarray, 
 
 
 class PositionShare(NamedTuple):
-    """The bias-corrected position share, and its standard error."""
+    """The bias-corrected position share, its standard error, and the share without each group of documents."""
 
     share_corrected: float
     share_corrected_se: float
+    share_corrected_without: Float[np.ndarray, "group"]
 
 
 def position_share(
@@ -142,8 +152,9 @@ def share_of(
     total = squares.sum() / (sizes.sum() * length)
     share = pair_mean(kernel, sizes) / (length * total)
     per_group = squares / (sizes * length) / total
-    error = pair_standard_error(kernel / (length * total) - share * linear_kernel(per_group, sizes), sizes)
-    return PositionShare(share, error)
+    changes = kernel / (length * total) - share * linear_kernel(per_group, sizes)
+    error = pair_standard_error(changes, sizes)
+    return PositionShare(share, error, pair_replicates(changes, sizes, share, error))
 
 
 def leading_mode(
@@ -162,62 +173,21 @@ def singular_values(matrix: Float[np.ndarray, "position d_model"]) -> Float[np.n
     return np.sqrt(np.linalg.eigvalsh(gram)[::-1].clip(0))
 
 
-def largest_variance(
-    covariance: Float[np.ndarray, "d_model d_model_"],
-    context_basis: Float[np.ndarray, "context d_model"],
-    position_folds: Float[np.ndarray, "fold position d_model"],
-    energies: Float[np.ndarray, " fold"],
-    squares: Float[np.ndarray, " fold"],
-    fold: Int[np.ndarray, " context"],
-) -> tuple[Float[np.ndarray, " d_model"], float, Float[np.ndarray, " fold"]]:
-    """The direction of the largest variance, that variance, and each fold's own variance along it.
+def leading_variance(
+    products: Float[np.ndarray, "fold direction direction_"], tokens: Float[np.ndarray, " fold"]
+) -> tuple[Float[np.ndarray, " fold"], float]:
+    """Along the leading direction, in units of the largest variance: each fold's variance, and the held-out one.
 
-    The covariance is kept over all windows only. A fold's part along the direction is exact for position and context;
-    the rest is shared out by the folds' residual sums of squares. `energies` are the folds' Σ ‖p_t‖².
+    `products` are the folds' second moments in a frame of a few directions that holds nearly all of the leading one.
+    Held out is the variance along the leading direction found without a fold, measured in that fold, mean over folds:
+    as much too small as the plug-in is too large (Lawley 1956), so that their mean is right to the next order. NaN
+    where a run does not have them.
     """
-    length, d_model = position_folds.shape[1:]
-    sizes = np.bincount(fold, minlength=len(squares)).astype(np.float64)
-    value, vector = eigsh(covariance.astype(np.float64), k=1, v0=np.ones(d_model))
-    direction, variance = vector[:, 0], float(value[0])
-    along = (position_folds @ direction.astype(position_folds.dtype)).astype(np.float64)
-    along_position = sizes * length * along.var(1)
-    along_context = length * np.bincount(fold, (context_basis @ direction) ** 2, len(sizes))
-    context = length * np.bincount(fold, np.sum(context_basis**2, 1), len(sizes))
-    rest = squares - context - sizes * energies
-    # Folds of one window each leave nothing over but rounding.
-    weights = rest / rest.sum() if rest.sum() > 1e-6 * squares.sum() else sizes / sizes.sum()
-    left = variance * sizes.sum() * length - along_context.sum() - along_position.sum()
-    per_fold = (along_context + along_position + left * weights) / (sizes * length)
-    return direction, variance, per_fold
-
-
-def heldout_variance(
-    covariance: Float[np.ndarray, "d_model d_model_"],
-    direction: Float[np.ndarray, " d_model"],
-    context_basis: Float[np.ndarray, "context d_model"],
-    fold: Int[np.ndarray, " context"],
-    length: int,
-) -> float:
-    """The variance along the largest direction found without a fold, measured in that fold; mean over folds.
-
-    As much too small as the plug-in is too large (Lawley 1956), so that their mean is right to the next order. What
-    inflates the plug-in most are the few contexts: a fold's own context vectors are subtracted exactly, the rest of the
-    covariance is shared by all folds. A few power iterations from the whole's direction, all folds at once.
-    """
-    sizes = np.bincount(fold).astype(np.float64)
-    member = (fold == np.arange(len(sizes))[:, None]).astype(np.float64)
-
-    def parts(vectors: Float[np.ndarray, "d_model fold"]) -> tuple[np.ndarray, np.ndarray]:
-        """Each fold's own vector under the covariance of all contexts, and under its own context vectors'."""
-        along = context_basis @ vectors
-        whole = covariance @ vectors.astype(covariance.dtype)
-        common = whole * len(fold) - context_basis.T @ along
-        return whole * len(fold), common * (sizes / len(fold)) + context_basis.T @ (along * member.T)
-
-    vectors = np.repeat(direction[:, None], len(sizes), 1)
-    for _ in range(ITERATIONS):
-        whole, own = parts(vectors)
-        vectors = whole - own
-        vectors /= np.linalg.norm(vectors, axis=0)
-    _, own = parts(vectors)
-    return float(np.sum(vectors * own) / len(fold))
+    whole = products.sum(0)
+    if not np.isfinite(whole).all():
+        return np.full(len(tokens), np.nan), float("nan")
+    energies, vectors = np.linalg.eigh(whole)
+    along = np.einsum("i,fij,j->f", vectors[:, -1], products, vectors[:, -1])
+    without = np.linalg.eigh(whole - products)[1][:, :, -1]
+    measured = np.einsum("fi,fij,fj->", without, products, without)
+    return along / tokens * (tokens.sum() / energies[-1]), float(measured / energies[-1])

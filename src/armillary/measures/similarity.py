@@ -1,12 +1,12 @@
 """How similar the context vectors of one document are, and of different ones; the blocks of Song & Zhong's Figure 2."""
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from armillary.measures.errors.leave_out import error_over_groups, leave_out
+from armillary.measures.chance import chance_cosine
+from armillary.measures.errors.leave_out import count_of, jackknifed, leave_out
 
 
 class Similarity(NamedTuple):
@@ -14,8 +14,10 @@ class Similarity(NamedTuple):
 
     similarity_within: float
     similarity_within_se: float
+    similarity_within_without: Float[np.ndarray, "group"]
     similarity_between: float
     similarity_between_se: float
+    similarity_between_without: Float[np.ndarray, "group"]
     similarity_within_published: float
 
 
@@ -39,7 +41,7 @@ def similarity(
     there is no such pair, or where a context vector is zero and has no direction. Two random directions give
     √(2/(π d_model)), not 0; see `similarity_null`.
     """
-    kept, sizes = leave_out(group)
+    kept = leave_out(group, count_of(group))
     absolute = np.abs(cosines)
     everything = pair_sums(absolute, kept)
     absolute *= document[:, None] == document
@@ -49,21 +51,10 @@ def similarity(
     same_pairs = np.sum(per_document**2, axis=1)
     within = ratio(same - contexts, same_pairs - contexts)
     between = ratio(everything - same, contexts**2 - same_pairs)
-    return Similarity(
-        similarity_within=float(within[0]),
-        similarity_within_se=error_over_groups(within, sizes),
-        similarity_between=float(between[0]),
-        similarity_between_se=error_over_groups(between, sizes),
-        similarity_within_published=float(same[0] / same_pairs[0]),
-    )
+    return Similarity(*jackknifed(within), *jackknifed(between), float(same[0] / same_pairs[0]))
 
 
-def similarity_null(
-    context_basis: Float[np.ndarray, "context d_model"],
-    group: Int[np.ndarray, " context"],
-    draws: int = 128,
-    seed: int = 0,
-) -> float:
+def similarity_null(context_basis: Float[np.ndarray, "context d_model"], group: Int[np.ndarray, " context"]) -> float:
     """Mean |cos| of independent Gaussian vectors with the covariance of the context vectors: similarity by chance.
 
     Context vectors crowd into few directions, and independent vectors are then similar. Their
@@ -71,7 +62,7 @@ def similarity_null(
     (tr S)²/C, which alone would give cosines of √(2/(π C)). So S is drawn towards the multiple of the identity with
     the same trace, a S + (1 − a)(tr S/d) I, so far that tr of its square becomes the mean ⟨x, x′⟩² over pairs of
     different groups, which is unbiased (a in [0, 1]; the shrinkage of Ledoit & Wolf 2004, with documents as the
-    independent units). Then `draws` vectors, all their pairs. NaN with one group or without any variance.
+    independent units). Then `chance_cosine` of its spectrum. NaN with one group or without any variance.
     """
     contexts, d_model = context_basis.shape
     gram = context_basis @ context_basis.T
@@ -83,10 +74,10 @@ def similarity_null(
     excess = float(squares.sum()) / contexts**2 - flat
     wanted = float(squares[apart].mean()) - flat
     share = np.sqrt(np.clip(wanted / excess, 0, 1)) if excess > 0 else 1.0
-    gaussian, products = gaussian_draws(draws, d_model, seed)
-    drawn = gaussian @ context_basis.T.astype(np.float32)
-    inner = (share / contexts) * (drawn @ drawn.T) + ((1 - share) * trace / d_model) * products
-    return mean_off_diagonal(absolute_cosines(inner))
+    spectrum = np.zeros(d_model)
+    smaller = gram if contexts <= d_model else context_basis.T @ context_basis
+    spectrum[: len(smaller)] = np.linalg.eigvalsh(smaller)[::-1].clip(0) / contexts
+    return chance_cosine(share * spectrum + (1 - share) * trace / d_model)
 
 
 def block_gram(
@@ -112,26 +103,6 @@ def cosine_table(vectors: Float[np.ndarray, "context d_model"]) -> Float[np.ndar
     cosines = unit @ unit.T
     np.fill_diagonal(cosines, 1)
     return cosines
-
-
-def absolute_cosines(inner: Float[np.ndarray, "sample sample_"]) -> Float[np.ndarray, "sample sample_"]:
-    """|cos| of all pairs from their inner products; NaN for a vector of length zero."""
-    lengths = np.sqrt(np.diagonal(inner).clip(0))
-    lengths = np.where(lengths > 0, lengths, np.nan)
-    return np.abs(inner) / lengths[:, None] / lengths
-
-
-def mean_off_diagonal(table: Float[np.ndarray, "sample sample_"]) -> float:
-    """The mean over all pairs of two different ones."""
-    count = len(table)
-    return float((table.sum(dtype=np.float64) - np.trace(table)) / (count * (count - 1)))
-
-
-@lru_cache(maxsize=4)
-def gaussian_draws(count: int, d_model: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Standard normal vectors [count, d_model] and their inner products, float32: the same for all layers."""
-    gaussian = np.random.default_rng(seed).standard_normal((count, d_model), dtype=np.float32)
-    return gaussian, gaussian @ gaussian.T
 
 
 def pair_sums(

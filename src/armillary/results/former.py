@@ -1,8 +1,9 @@
-"""Names that results had in earlier versions: files that bear them open, scripts that ask for them are answered."""
+"""Earlier versions: files with the names that results had then open, and scripts that ask for them are answered."""
 
 import warnings
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 VARIABLES: dict[str, dict[str, str]] = {
@@ -29,6 +30,14 @@ def renamed(group: str, dataset: xr.Dataset) -> xr.Dataset:
             given = [str(label) for label in dataset[axis].values]
             dataset = dataset.assign_coords({axis: [labels.get(label, label) for label in given]})
     return dataset.rename(names) if names else dataset
+
+
+def completed(group: str, dataset: xr.Dataset) -> xr.Dataset:
+    """A group that measures are made from, with NaN for what the version that wrote it did not keep."""
+    if group != "residual" or "leading_groups" in dataset:
+        return dataset
+    unknown = np.full((dataset.sizes["layer"], dataset.sizes["group"], 1, 1), np.nan)
+    return dataset.assign(leading_groups=(("layer", "group", "direction", "direction_"), unknown))
 
 
 def present(group: str, name: str) -> str | None:

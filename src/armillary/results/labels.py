@@ -31,6 +31,8 @@ AXES: dict[str, str] = {
     "d_model": "coordinates of the residual stream",
     "d_head": "coordinates of one head",
     "mode": "singular or eigen modes, or coordinates by their variance, largest first",
+    "direction": "directions along which the states of the first windows vary most",
+    "size": "numbers of sampled tokens",
     "k": "the largest rank that ScreeNOT thinks possible",
     "frequency": "frequencies of the discrete cosine transform",
     "component": "position, context, residual",

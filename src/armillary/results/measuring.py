@@ -5,9 +5,9 @@ from typing import Any
 
 import xarray as xr
 
-from armillary.measures import ranks, smoothness
+from armillary.measures import dimension, ranks, smoothness
 from armillary.results import store
-from armillary.results.former import renamed
+from armillary.results.former import completed, renamed
 from armillary.results.labels import labelled
 from armillary.results.schema import GROUPS
 from armillary.results.store import Run
@@ -16,6 +16,7 @@ from armillary.system.threads import side_by_side
 COORDINATES = {
     "component": ["position", "context", "residual"],
     "k": list(ranks.K),
+    "size": list(dimension.SIZES),
     "order": list(range(1, smoothness.ORDERS + 1)),
 }
 """What stands along the axes that measures bring with them."""
@@ -38,7 +39,7 @@ def remeasured(folder: Path) -> Run:
     """The run of a folder, measured again from what its pass kept."""
     trees = {path: store.read(path, measured=False) for path in store.files_of(folder)}
     held = {
-        str(name): renamed(str(name), node.to_dataset()).load()
+        str(name): completed(str(name), renamed(str(name), node.to_dataset())).load()
         for tree in trees.values()
         for name, node in tree.children.items()
     }

@@ -7,12 +7,16 @@ import xarray as xr
 from jaxtyping import Float, Int
 
 from armillary.errors import RequestError
-from armillary.measures.errors.jackknife import half_width
+from armillary.measures.errors.jackknife import effective_groups, half_width
+from armillary.measures.heldout import FOLDS
 from armillary.measures.massive import TIMES
 from armillary.results.schema import GROUPS, Variable
 
 LEVEL = 0.95
 """Level of every interval that is drawn or quoted."""
+
+ENDINGS = ("_se", "_low", "_high")
+"""What may stand beside a result: its standard error, or its lowest and highest value with a group left out."""
 
 REPEATS, WINDOWS = "repeats/induction_repeats", "head_groups/windows"
 """Where a run says how many windows of repeated tokens, and how many groups of documents, it has."""
@@ -60,28 +64,34 @@ def row_of(path: str) -> Variable:
     return known.get(variable, Variable((), "", ""))
 
 
+def kept(path: str) -> bool:
+    """Whether a variable counts: files of earlier versions hold errors that did not cover, which the schema dropped."""
+    group, _, variable = path.partition("/")
+    known = GROUPS[group].variables if group in GROUPS else {}
+    return variable in known or variable.removesuffix("_se") not in known
+
+
 def label_of(path: str) -> str:
     """What a result is called in tables and figures."""
     return row_of(path).label or path.partition("/")[2].replace("_", " ")
 
 
 def draws(results: xr.DataTree, path: str) -> int | float:
-    """On how many independent draws the error of a result rests: groups of documents, repeats; no bound: likelihood.
+    """On how many independent draws the error of a result rests: the effective number of groups, or of repeats.
 
-    0 where the run does not say, and then there is no interval.
+    Degrees of freedom are one less. 0 where the run does not say, and then there is no interval.
     """
     group, row = path.partition("/")[0], row_of(path)
-    if row.error == "likelihood":
-        return float("inf")
     if row.error == "repeats":
         return array(results, REPEATS).sizes["repeat"] if has(results, REPEATS) else 0
     if "groups" in results.children[group].attrs:  # a probe that read some of the groups says of how many
-        return int(results.children[group].attrs["groups"])
+        return float(results.children[group].attrs["groups"])
     if row.draws and has(results, row.draws):
-        return int((numbers(results, row.draws) > 0).sum())
+        return effective_groups(numbers(results, row.draws))
     if has(results, "corpus/group"):
-        return len(np.unique(numbers(results, "corpus/group")))
-    return array(results, WINDOWS).sizes["group"] if has(results, WINDOWS) else 0
+        index = array(results, "corpus/group").values.astype(np.int64)
+        return effective_groups(np.bincount(index % FOLDS if row.folds else index).astype(np.float64))
+    return effective_groups(numbers(results, WINDOWS)) if has(results, WINDOWS) else 0
 
 
 @dataclass(frozen=True)
@@ -118,7 +128,7 @@ def estimate(results: xr.DataTree, path: str, **at: int) -> Estimate:
     """A variable over layers or blocks with the error that stands beside it under its name and an ending."""
     variable = array(results, path).isel(at)
     value = np.asarray(variable.values, dtype=np.float64)
-    beside = [optional(results, path + ending, **at) for ending in ("_se", "_low", "_high")]
+    beside = [optional(results, path + ending, **at) if kept(path + ending) else None for ending in ENDINGS]
     se, low, high = (np.full_like(value, np.nan) if error is None else error for error in beside)
     return Estimate(str(variable.dims[0]), value, se, low, high, draws(results, path))
 

@@ -113,7 +113,7 @@ def test_a_value_is_quoted_with_what_is_known_of_its_error():
         ("position/share_corrected", "95 % interval over documents"),
         ("taxonomy/induction", "95 % interval over repeats of the random-token test"),
         ("taxonomy/sink", "95 % interval over documents"),
-        ("depth/dimension_twonn", "95 % likelihood interval, not over documents"),
+        ("depth/dimension_twonn", "no interval"),
         ("position/rank_screenot", "leave-one-group-out range"),
         ("context/kernel_departure", "no interval"),
     ],
@@ -136,9 +136,18 @@ def test_every_figure_with_a_standard_error_says_what_it_is_over(results):
             )
 
 
-def test_the_band_of_twonn_is_called_a_likelihood_interval(results):
+def test_twonn_has_no_band_and_says_why(results):
     figure = FIGURES["dimension"]
-    names = [trace.name for trace in figure.draw(results).data if trace.name]
-    assert names[0] == "TwoNN, 95 % likelihood interval, not over documents"
-    assert "95 % likelihood interval, not over documents" in figure.text
-    assert "likelihood interval" in figure.finding(results)
+    drawn = figure.draw(results).data
+    assert not any(trace.fill == "toself" for trace in drawn)
+    assert [trace.name for trace in drawn] == [
+        "TwoNN, all sampled tokens",
+        "Gaussian null of the same covariance",
+        "TwoNN, parts of 64 tokens",
+        "TwoNN, parts of 256 tokens",
+    ]
+    assert "No interval: it grows with the number of tokens" in figure.text
+    assert (
+        figure.finding(results)
+        == "The intrinsic dimension (TwoNN) is at most 12 (layer 0), 7 at 64 tokens; Gaussian null 30"
+    )

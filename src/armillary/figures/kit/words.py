@@ -21,7 +21,6 @@ NO_NULL = "this run has no null for it"
 OVER = {
     "documents": "95 % interval over documents",
     "repeats": "95 % interval over repeats of the random-token test",
-    "likelihood": "95 % likelihood interval, not over documents",
 }
 """What a standard error is over, as the schema has it, in words."""
 

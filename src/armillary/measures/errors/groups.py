@@ -18,14 +18,20 @@ class GroupMean(NamedTuple):
 def group_mean(each: Float[np.ndarray, "group *value"], windows: Int[np.ndarray, "group"]) -> GroupMean:
     """Σ n_g x_g / Σ n_g and its delete-a-group jackknife error; groups without windows are left out.
 
-    The error is NaN with a single group. A weighted mean is linear in the windows, so it has no small-sample bias.
+    A weighted mean is linear in the windows, so it has no small-sample bias.
     """
     used = windows > 0
-    sizes, values = windows[used].astype(np.float64), each[used].astype(np.float64)
-    total = np.tensordot(sizes, values, axes=1)
-    whole = np.asarray(total / sizes.sum())
-    if len(sizes) < 2:
-        return GroupMean(whole, np.full(whole.shape, np.nan))
+    whole, without = means_without(each[used], windows[used])
+    return GroupMean(whole, standard_error(without))
+
+
+def means_without(
+    each: Float[np.ndarray, "group *value"], windows: Int[np.ndarray, "group"]
+) -> tuple[Float[np.ndarray, "*value"], Float[np.ndarray, "group *value"]]:
+    """Σ n_g x_g / Σ n_g, and the same without each group in turn; NaN where nothing is left."""
+    sizes, values = windows.astype(np.float64), each.astype(np.float64)
     weights = sizes.reshape(-1, *(1,) * (values.ndim - 1))
-    without = (total - weights * values) / (sizes.sum() - weights)
-    return GroupMean(whole, standard_error(whole, without, sizes))
+    parts = np.where(weights > 0, weights * values, 0)
+    left = sizes.sum() - weights
+    total = parts.sum(0)
+    return np.asarray(total / sizes.sum()), (total - parts) / np.where(left > 0, left, np.nan)

@@ -8,20 +8,29 @@ from jaxtyping import Bool, Float, Int
 from armillary.measures.errors.jackknife import standard_error
 
 
-class LeaveOut(NamedTuple):
-    """Which units each set keeps, the first set all of them, and how many units each group holds."""
+class Jackknifed(NamedTuple):
+    """An estimate, its standard error over groups of documents, and the estimate without each group."""
 
-    kept: Bool[np.ndarray, "set unit"]
-    sizes: Float[np.ndarray, " group"]
-
-
-def leave_out(group: Int[np.ndarray, " unit"]) -> LeaveOut:
-    """The sets of units (windows, tokens) with nothing left out and with one group left out. Empty groups are none."""
-    names, sizes = np.unique(group, return_counts=True)
-    kept = np.concatenate([np.ones((1, len(group)), dtype=bool), group != names[:, None]])
-    return LeaveOut(kept, sizes.astype(np.float64))
+    value: float
+    se: float
+    without: Float[np.ndarray, " group"]
 
 
-def error_over_groups(values: Float[np.ndarray, " set"], sizes: Float[np.ndarray, " group"]) -> float:
-    """Jackknife standard error of the first value, from the values of the other sets; NaN with a single group."""
-    return float(standard_error(values[0], values[1:], sizes))
+def leave_out(group: Int[np.ndarray, " unit"], groups: int) -> Bool[np.ndarray, "set unit"]:
+    """Which units (windows, tokens) each set keeps: the first all of them, the others all but one group's."""
+    return np.concatenate([np.ones((1, len(group)), dtype=bool), group != np.arange(groups)[:, None]])
+
+
+def jackknifed(values: Float[np.ndarray, " set"]) -> Jackknifed:
+    """The first set's value with its error, from the values of the other sets."""
+    return Jackknifed(float(values[0]), float(standard_error(values[1:])), values[1:].astype(np.float64))
+
+
+def unknown(groups: int) -> Jackknifed:
+    """What cannot be estimated."""
+    return Jackknifed(float("nan"), float("nan"), np.full(groups, np.nan))
+
+
+def count_of(group: Int[np.ndarray, " context"]) -> int:
+    """How many groups a run has: they are numbered from 0, and none is empty."""
+    return int(group.max()) + 1

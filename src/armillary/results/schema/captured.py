@@ -42,6 +42,12 @@ GROUPS: dict[str, Group] = {
                 "units of the stream",
                 "mean at each position in one fold of the documents (groups f, f + 8, ...), less the mean",
             ),
+            "leading_groups": Variable(
+                axes("layer group direction direction_"),
+                "units of the stream, squared",
+                "products of a group's states less the mean along the leading directions of the first windows, summed",
+                True,
+            ),
             "holes": Variable((), "tokens", "cells left out by the outlier rule and filled with the additive fit"),
         },
     ),

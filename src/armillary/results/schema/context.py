@@ -16,6 +16,7 @@ SIMILARITY = {
             "mean absolute cosine of context vectors of one document; NaN: no pair",
             label="similarity within documents",
         ),
+        without=True,
     ),
     **with_error(
         "similarity_between",
@@ -25,6 +26,7 @@ SIMILARITY = {
             "mean absolute cosine of context vectors of different documents",
             label="similarity between documents",
         ),
+        without=True,
     ),
     "similarity_within_published": Variable(
         LAYER, "1", "within, every context vector counted with itself, as published"
@@ -43,6 +45,7 @@ CLUSTERS = {
             "mean silhouette of context vectors by document, cosine distance; −1 to 1",
             label="silhouette by document",
         ),
+        without=True,
     ),
     "silhouette_null": Variable(LAYER, "1", "its mean over shuffled documents"),
     **with_error(
@@ -54,19 +57,17 @@ CLUSTERS = {
             label="nearest-neighbour purity",
             share=True,
         ),
+        without=True,
     ),
     "purity_null": Variable(LAYER, "1", "its mean over shuffled documents", share=True),
 }
 
 INCOHERENCE = {
-    **with_error(
-        "incoherence_mean",
-        Variable(
-            LAYER,
-            "1",
-            "mean absolute cosine of a position and a context vector; its error holds the positional basis fixed",
-            label="mean |cosine| of position and context",
-        ),
+    "incoherence_mean": Variable(
+        LAYER,
+        "1",
+        "mean absolute cosine of a position and a context vector; falls as windows are added, so no interval",
+        label="mean |cosine| of position and context",
     ),
     **with_range(
         "incoherence_max",

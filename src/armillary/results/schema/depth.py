@@ -19,6 +19,7 @@ CLOUD = {
     **with_error(
         "anisotropy",
         Variable(LAYER, "1", "mean cosine of the states of two different tokens", label="anisotropy"),
+        without=True,
     ),
     **with_error(
         "anisotropy_centred",
@@ -28,24 +29,27 @@ CLOUD = {
             "the same, mean-centred over the sample; near 0 by construction",
             label="mean-centred anisotropy",
         ),
+        without=True,
     ),
     "outlier_dimension_count": Variable(LAYER, "dimensions", "coordinates with more than 5 times the average variance"),
     "outlier_dimension_share": Variable(LAYER, "1", "their common share of the variance", share=True),
     "dimension_index": Variable(LARGEST, "index", "the coordinates of largest variance, largest first"),
     "dimension_share": Variable(LARGEST, "1", "their shares of the variance", share=True),
-    **with_error(
-        "dimension_twonn",
-        Variable(
-            LAYER,
-            "dimensions",
-            "intrinsic dimension of the sample by two nearest neighbours",
-            label="intrinsic dimension (TwoNN)",
-        ),
-        "likelihood",
+    "dimension_twonn": Variable(
+        LAYER,
+        "dimensions",
+        "intrinsic dimension of the sample by two nearest neighbours; grows with the number of points, so no interval",
+        label="intrinsic dimension (TwoNN)",
+    ),
+    "dimension_twonn_by_size": Variable(
+        axes("layer size"), "dimensions", "the same of disjoint parts of the sample, mean; NaN: too few points"
     ),
     "dimension_twonn_null": Variable(
-        LAYER, "dimensions", "the same of a Gaussian cloud with as many points and the same covariance"
+        LAYER,
+        "dimensions",
+        "the same of Gaussian clouds of as many points and its covariance, mean over rotations",
     ),
+    "dimension_twonn_null_sd": Variable(LAYER, "dimensions", "standard deviation of the null over rotations"),
 }
 
 IDENTITY = {
@@ -58,6 +62,7 @@ IDENTITY = {
             label="share of the residual explained by the token",
             share=True,
         ),
+        without=True,
     ),
     "token_share_null": Variable(
         LAYER, "1", "highest share of 19 shuffles of the tokens: chance passes it once in 20", share=True
@@ -72,7 +77,9 @@ GROUPS: dict[str, Group] = {
         "states.nc",
         "norms of the hidden states",
         with_error(
-            "norm", Variable(LAYER, "units of the stream", "mean norm of the kept tokens", label="residual norm")
+            "norm",
+            Variable(LAYER, "units of the stream", "mean norm of the kept tokens", label="residual norm"),
+            without=True,
         ),
         (norm,),
     ),

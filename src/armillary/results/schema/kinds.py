@@ -7,8 +7,8 @@ from typing import Any, Literal
 FORMAT = 1
 """Raised when a change makes older files unreadable."""
 
-Over = Literal["documents", "repeats", "likelihood", "none"]
-"""What a standard error is over: groups of documents, windows of repeated tokens, the likelihood of a fit; or none."""
+Over = Literal["documents", "repeats", "none"]
+"""What a standard error is over: groups of documents, windows of repeated tokens; or none."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,8 @@ class Variable:
     """One variable: axes, unit and meaning; whether a run may lack it; its short name, and what its error is over.
 
     `label` is what tables, figures, comparison, report and explorer call it. A `share` is shown in per cent. `draws`
-    names the variable whose positive entries are the groups that its error rests on, where these are not all groups.
+    names the variable that counts the windows of each group behind its error, where these are not all windows; `folds`
+    says that the error rests on the folds of groups, not on the groups.
     """
 
     axes: tuple[str, ...]
@@ -27,6 +28,7 @@ class Variable:
     share: bool = False
     error: Over = "none"
     draws: str = ""
+    folds: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,16 +52,23 @@ def axes(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-def with_error(name: str, row: Variable, over: Over = "documents") -> dict[str, Variable]:
-    """A variable and the standard error beside it."""
+def with_error(name: str, row: Variable, over: Over = "documents", *, without: bool = False) -> dict[str, Variable]:
+    """A variable, the standard error beside it, and, if kept, its values without each group of documents."""
     words = {
         "documents": "its standard error over documents",
         "repeats": "its standard error over windows of random tokens",
-        "likelihood": "its standard error by likelihood, not over documents",
     }
-    return {
+    beside = {
         name: replace(row, error=over),
         f"{name}_se": Variable(row.axes, row.unit, words[over], label=f"{row.label}, SE", share=row.share),
+    }
+    if not without:
+        return beside
+    left_out = "fold" if row.folds else "group"
+    text = f"its value when one {left_out} of documents is left out"
+    return {
+        **beside,
+        f"{name}_without": Variable((*row.axes, left_out), row.unit, text, optional=True, share=row.share),
     }
 
 

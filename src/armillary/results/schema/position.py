@@ -26,21 +26,34 @@ STRENGTH = {
     **with_error(
         "share_corrected",
         Variable(LAYER, "1", "bias-corrected share; may be negative", label="position share", share=True),
+        without=True,
     ),
     "share_null": Variable(LAYER, "1", "plug-in share of circularly shifted windows", share=True),
     "rank_stable": Variable(LAYER, "1", "Σσ² / σ₁² of position_basis, plug-in", label="stable rank, plug-in"),
     "rank_stable_null": Variable(LAYER, "1", SHIFTED),
     **with_error(
         "rank_stable_corrected",
-        Variable(LAYER, "1", "bias-corrected stable rank; NaN: not estimable, position too weak", label="stable rank"),
+        Variable(
+            LAYER,
+            "1",
+            "bias-corrected stable rank; NaN: not estimable, position too weak",
+            label="stable rank",
+            folds=True,
+        ),
+        without=True,
     ),
     "relative_norm": Variable(LAYER, "1", "‖P‖op / ‖M‖op, plug-in; in [0, 1]", label="relative norm, plug-in"),
     "relative_norm_null": Variable(LAYER, "1", SHIFTED),
     **with_error(
         "relative_norm_corrected",
         Variable(
-            LAYER, "1", "bias-corrected relative norm; NaN: not estimable, position too weak", label="relative norm"
+            LAYER,
+            "1",
+            "bias-corrected relative norm; NaN: not estimable, position too weak",
+            label="relative norm",
+            folds=True,
         ),
+        without=True,
     ),
 }
 
@@ -118,6 +131,7 @@ GROUPS: dict[str, Group] = {
                 label="position share of the attention's input",
                 share=True,
             ),
+            without=True,
         ),
         (variance, position_share),
         ("attention", "corpus", "residual"),
