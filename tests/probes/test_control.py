@@ -26,7 +26,7 @@ def heads_alone(view, tokens):
 def test_of_twenty_random_models_hardly_a_head_gets_a_name_but_uniform(random_model):
     view = random_model(0)
     tokens = np.random.default_rng(0).integers(211, size=(8, 24))
-    repeated = repeated_windows(view, copy=32, windows=4)
+    repeated = repeated_windows(view, np.arange(211)[None], copy=32, windows=4)
     kinds = []
     for seed in range(20):
         twin = arm.load(view.model, random_weights=seed, check=False)

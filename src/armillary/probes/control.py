@@ -30,7 +30,7 @@ def repeats(view: View, run: Run, progress: bool) -> xr.Dataset:
     tokens = run.results["corpus"].tokens.values.astype(np.int64)
     prefix = shared_prefix(tokens)
     seed = int(run.provenance["seed"])
-    repeated = repeated_windows(view, prefix, seed=seed)
+    repeated = repeated_windows(view, tokens, prefix, seed=seed)
     text = tokens[spread(len(tokens), TEXT_WINDOWS)]
     if progress:
         say(

@@ -20,18 +20,27 @@ WINDOWS = 8
 
 
 def repeated_windows(
-    view: View, prefix: tuple[int, ...] = (), *, windows: int = WINDOWS, copy: int = COPY, seed: int = 0
+    view: View,
+    text: Int[np.ndarray, "context token"],
+    prefix: tuple[int, ...] = (),
+    *,
+    windows: int = WINDOWS,
+    copy: int = COPY,
+    seed: int = 0,
 ) -> Int[np.ndarray, "repeat position"]:
-    """Windows of a prefix and random tokens, repeated once; no token occurs twice within a copy, none is special."""
-    vocabulary = view.backbone.get_input_embeddings().num_embeddings
+    """Windows of a prefix and random tokens, repeated once; no token occurs twice within a copy, none is special.
+
+    Tokens are drawn from those of the run's text, each as likely as another: a vocabulary may hold special tokens that
+    no tokenizer names, and tokens that the model never saw.
+    """
     special = set(getattr(view.tokenizer, "all_special_ids", ())) | set(prefix)
-    usable = np.setdiff1d(np.arange(vocabulary), list(special))
+    usable = np.setdiff1d(text, list(special))
     longest = view.max_length or len(prefix) + 2 * copy
     copy = min(copy, (longest - len(prefix)) // 2, len(usable))
     if copy < 4:
         raise RequestError(
-            f"expected room for 4 repeated tokens, got windows of at most {longest} tokens and {len(usable)} tokens to "
-            f"draw from: the heads of {view.name} cannot be named"
+            f"expected room for 4 repeated tokens, got windows of at most {longest} tokens and {len(usable)} "
+            f"different tokens in the text: the heads of {view.name} cannot be named"
         )
     generator = np.random.default_rng([seed, 3])
     drawn = np.stack([generator.choice(usable, copy, replace=False) for _ in range(windows)])
