@@ -102,11 +102,16 @@ TITLES = {
             "least 1 in all 5 layers",
         ),
         "none": (
-            {"position__rank_heldout": 0, "position__rank_heldout_low": 0},
+            {"position__rank_heldout": 0, "position__rank_heldout_low": 0, "position__rank_heldout_familywise": 0},
             "No mode of the positional basis exceeds the null in any layer",
         ),
         "open": (
-            {"position__rank_heldout": 1, "position__rank_heldout_low": 0, "position__rank_heldout_high": 2},
+            {
+                "position__rank_heldout": 1,
+                "position__rank_heldout_low": 0,
+                "position__rank_heldout_high": 2,
+                "position__rank_heldout_familywise": 0,
+            },
             "The held-out rank is not significant in any layer; highest 1 (leave-one-group-out range 0 to 2) in "
             "layer 0",
         ),

@@ -143,6 +143,7 @@ def position(rng, layers, positions, modes, angle):
         rank_screenot_null=8.0,
         rank_heldout=3.0,
         rank_heldout_low=2.0,
+        rank_heldout_familywise=2.0,
         rank_heldout_high=4.0,
         energy_heldout_null=0.8,
         theorem1_residual=0.02,

@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from armillary.measures.heldout import above, fold_energies, heldout, leading_energy, null_point
+from armillary.measures.heldout import (
+    above,
+    fold_energies,
+    heldout,
+    leading_energy,
+    null_point,
+    rank_heldout_familywise,
+)
 
 
 def curves(rng, folds=5, positions=9, width=12):
@@ -91,3 +99,18 @@ def test_only_the_leading_modes_are_counted():
     assert above(np.array([1.0, 5.0, 0.5, 7.0]), 2.0) == 2
     assert above(np.full(40, 3.0), 2.0) == 20
     assert above(np.full(4, np.nan), 2.0) == 0
+
+
+def test_the_rank_for_all_layers_together_is_by_the_point_of_sidaks_correction():
+    """At the L-th root of 95 % noise exceeds the null in no layer in 95 % of all surveys, as Student's t has it."""
+    rng = np.random.default_rng(11)
+    found, layers = [], 7
+    for _ in range(4000):
+        spread = np.sqrt(np.mean(rng.standard_normal((layers, 8)) ** 2, 1))
+        null = spread * stats.t.ppf(np.sqrt(0.95), 8)
+        energy = np.sort(rng.standard_normal((layers, 2)), 1)[:, ::-1]
+        found.append([rank_heldout_familywise(energy, null).any(), (energy > null[:, None]).any()])
+    jointly, each = np.mean(found, 0)
+    assert jointly == pytest.approx(0.05, abs=0.012)
+    assert each > 0.2
+    assert rank_heldout_familywise(np.full((3, 4), np.nan), np.full(3, np.nan)).tolist() == [0, 0, 0]

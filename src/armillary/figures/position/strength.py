@@ -94,7 +94,8 @@ def mode_curve(name: str, energy: Float[np.ndarray, " mode"], colour: str, dash:
 def spectrum_finding(results: xr.DataTree) -> str:
     """How many modes stand out, where the run says so; else how the energy falls off."""
     if has(results, "position/rank_heldout"):
-        return rank_heldout_sentence(estimate(results, "position/rank_heldout"))
+        jointly = optional(results, "position/rank_heldout_familywise")
+        return rank_heldout_sentence(estimate(results, "position/rank_heldout"), jointly)
     energy = numbers(results, "position/energy_heldout")
     total = np.where(energy > 0, energy, 0).sum(1)
     share = np.divide(energy[:, 0], total, out=np.full(len(energy), np.nan), where=total > 0)
@@ -104,11 +105,12 @@ def spectrum_finding(results: xr.DataTree) -> str:
     )
 
 
-def rank_heldout_sentence(rank: Estimate) -> str:
-    """How many modes exceed the null, and where most."""
+def rank_heldout_sentence(rank: Estimate, jointly: Float[np.ndarray, " layer"] | None) -> str:
+    """How many modes exceed the null, where most, and in how many layers any does at 95 % for all of them together."""
     if not np.isfinite(rank.value).any():
         return f"The held-out rank of the positional basis is {NOT_ESTIMABLE}"
-    best, some = largest(rank.value), np.where(np.isfinite(rank.low), rank.low, rank.value) > 0
+    best = largest(rank.value)
+    some = np.where(np.isfinite(rank.low), rank.low, rank.value) > 0 if jointly is None else jointly > 0
     if not rank.value[best] > 0:
         return "No mode of the positional basis exceeds the null in any layer"
     place = f"{at(rank, best)} in {rank.axis} {best}"

@@ -1,7 +1,7 @@
 """What is measured of position: shares, ranks, spectra, smoothness."""
 
 from armillary.measures.decomposition import variance
-from armillary.measures.heldout import heldout
+from armillary.measures.heldout import heldout, rank_heldout_familywise
 from armillary.measures.position import position_effect, position_share
 from armillary.measures.ranks import screenot_ranks
 from armillary.measures.smoothness import low_frequency_share_sinusoidal, smoothness
@@ -68,6 +68,9 @@ SPECTRUM = {
         Variable(LAYER, "1", "how many of the 20 leading energies exceed that point", label="held-out rank"),
         "fold",
     ),
+    "rank_heldout_familywise": Variable(
+        LAYER, "1", "the same at 95 % for all layers together", optional=True, label="held-out rank, all layers jointly"
+    ),
     "singular_value_without": Variable(
         axes("layer fold mode"), "units of the stream", "singular values of the basis without a fold"
     ),
@@ -116,7 +119,7 @@ GROUPS: dict[str, Group] = {
         "states.nc",
         "the positional basis: how strong, in how many directions",
         STRENGTH | SPECTRUM | SMOOTHNESS,
-        (heldout, position_effect, screenot_ranks, smoothness, low_frequency_share_sinusoidal),
+        (heldout, rank_heldout_familywise, position_effect, screenot_ranks, smoothness, low_frequency_share_sinusoidal),
     ),
     "attention_variance": Group(
         "states.nc",
