@@ -169,9 +169,8 @@ def context(layers):
     return over(
         layers,
         similarity_within=0.5,
-        similarity_within_se=0.02,
+        similarity_within_null=0.24,
         similarity_between=0.2,
-        similarity_between_se=0.01,
         similarity_null=0.033,
         silhouette=0.2,
         silhouette_null=-0.1,
@@ -238,7 +237,10 @@ def attention(rng, blocks, heads=4, bins=4, repeats=8):
     sides = {f"{name}_{side}": value for name in ("similarity", "collapse") for side, value in SIDES.items()}
     return {
         "heads": xr.Dataset(values, coords={"span": [0, 1, 2, 3, 5, 9], "query_bin": starts, "key_bin": starts}),
-        "mixing": over(blocks, "block", output_norm=0.4, **sides, **{f"{n}_se": 0.01 for n in (*sides, "output_norm")}),
+        "mixing": over(blocks, "block", output_norm=0.4, output_norm_se=0.01, similarity_output_se=0.01, **sides),
+        "head_groups": xr.Dataset(
+            {f"{name}_groups": (("block", "group"), np.full((blocks, GROUPS), value)) for name, value in sides.items()}
+        ),
         "taxonomy": xr.Dataset({"kind": (at, np.resize(kinds, (blocks, heads)))} | scores | nulls),
         "repeats": xr.Dataset({"induction_repeats": ((*at, "repeat"), rng.uniform(size=(blocks, heads, repeats)))}),
         "constituents": xr.Dataset(shares, {"part_query": parts, "part_key": parts}, {"groups": 7}),

@@ -85,8 +85,16 @@ def test_the_errors_are_the_jackknifes_of_values_recomputed_without_each_group(c
     group = grouping(label)
     expected = error_by_loops(silhouette_by_loops, vectors, label, group)
     assert silhouette_of(vectors, label, group).silhouette_se == pytest.approx(expected, rel=1e-4)
-    expected = error_by_loops(purity_by_loops, vectors, label, group)
-    assert purity_of(vectors, label, group).purity_se == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_puritys_error_is_that_of_the_share_of_hits_over_groups(clustered):
+    vectors, label = clustered
+    group = np.arange(len(label)) % 4
+    nearest = [min((j for j in range(16) if j != i), key=lambda j: distance(vectors[i], vectors[j])) for i in range(16)]
+    hits = label[nearest] == label
+    found = purity_of(vectors, label, group)
+    assert found.purity_without == pytest.approx([hits[group != name].mean() for name in range(4)])
+    assert found.purity_se == pytest.approx(float(standard_error(found.purity_without)))
 
 
 def test_labellings_a_few_at_a_time_give_the_same_silhouettes(clustered, monkeypatch):

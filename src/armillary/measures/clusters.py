@@ -98,36 +98,18 @@ def purity(
     """Share of vectors whose nearest neighbour by cosine bears their label, with the null in closed form.
 
     Under shuffled labels every neighbour is a random other vector: Σ n_l(n_l − 1) / (n(n − 1)) over labels of n_l
-    vectors. Error: jackknife over `group`; without a group, its vectors are nobody's neighbours. NaN with fewer than
-    two vectors, or where a vector is zero.
+    vectors. Error: jackknife over `group` of the share of hits, neighbours as they are. NaN with fewer than two
+    vectors, or where a vector is zero.
     """
-    count = len(label)
+    count, groups = len(label), count_of(group)
     if count < 2 or np.isnan(cosines).any():
-        return Purity(*unknown(count_of(group)), float("nan"))
-    hit, hit_without_nearest, nearest_group = neighbour_hits(cosines, label, group)
-    kept = leave_out(group, count_of(group))
-    left_out = np.arange(len(kept) - 1)[:, None]
-    hits = np.concatenate([hit[None], np.where(nearest_group == left_out, hit_without_nearest, hit)])
+        return Purity(*unknown(groups), float("nan"))
+    others = cosines.copy()
+    np.fill_diagonal(others, -np.inf)
+    hit = label[others.argmax(axis=1)] == label
+    kept = leave_out(group, groups).astype(np.float64)
     contexts = kept.sum(axis=1)
-    shares = np.sum(hits * kept, axis=1) / np.where(contexts > 1, contexts, np.nan)
+    shares = kept @ hit / np.where(contexts > 0, contexts, np.nan)
     labels = np.unique(label, return_counts=True)[1].astype(np.float64)
     expected = (labels * (labels - 1)).sum() / (count * (count - 1))
     return Purity(*jackknifed(shares), float(expected))
-
-
-def neighbour_hits(
-    cosines: Float[np.ndarray, "context context_"],
-    label: Int[np.ndarray, " context"],
-    group: Int[np.ndarray, " context"],
-) -> tuple[Bool[np.ndarray, " context"], Bool[np.ndarray, " context"], Int[np.ndarray, " context"]]:
-    """Whether the nearest neighbour bears one's label; the same without that neighbour's group; and that group."""
-    names, rows = np.unique(group), np.arange(len(label))
-    others = cosines.copy()
-    np.fill_diagonal(others, -np.inf)
-    members = [np.flatnonzero(group == name) for name in names]
-    best = np.stack([own[others[:, own].argmax(axis=1)] for own in members], axis=1)
-    cosine = others[rows[:, None], best]
-    same = label[best] == label[:, None]
-    first = cosine.argmax(axis=1)
-    cosine[rows, first] = -np.inf
-    return same[rows, first], same[rows, cosine.argmax(axis=1)], names[first]

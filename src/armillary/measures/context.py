@@ -13,12 +13,9 @@ class ContextClusters(NamedTuple):
     """Similarities, silhouette and purity of context vectors by document, with errors and nulls."""
 
     similarity_within: float
-    similarity_within_se: float
-    similarity_within_without: Float[np.ndarray, "group"]
-    similarity_between: float
-    similarity_between_se: float
-    similarity_between_without: Float[np.ndarray, "group"]
+    similarity_within_null: float
     similarity_within_published: float
+    similarity_between: float
     similarity_null: float
     silhouette: float
     silhouette_se: float
@@ -42,7 +39,7 @@ def context_clusters(
     """
     cosines = cosine_table(context_basis)
     return ContextClusters(
-        *similarity(cosines, document_index, group),
+        *similarity(cosines, document_index),
         similarity_null(context_basis, group),
         *silhouette(cosines, document_index, group),
         *purity(cosines, document_index, group),

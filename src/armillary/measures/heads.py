@@ -64,16 +64,18 @@ class MapRanks(NamedTuple):
 
 
 class Mixing(NamedTuple):
-    """Similarity and rank collapse of the tokens of a window, and the norm of the attention's output."""
+    """Similarity and rank collapse of the tokens of a window, and the norm of the attention's output.
+
+    A few documents of repeated tokens make up most of the first and of both distances from collapse. A survey that
+    holds none of them cannot know, so these three have no error: an interval would cover in 81 to 84 % of surveys of
+    source code.
+    """
 
     similarity_residual: float
-    similarity_residual_se: float
     similarity_output: float
     similarity_output_se: float
     collapse_residual: float
-    collapse_residual_se: float
     collapse_output: float
-    collapse_output_se: float
     output_norm: float
     output_norm_se: float
 
@@ -150,11 +152,13 @@ def mixing(
 ) -> Mixing:
     """Of the state that a block receives and of its attention's output before any norm, over the tokens of a window:
     mean cosine of different tokens; ‖X − 1x̄ᵀ‖/‖X‖, which is 0 at full rank collapse; ‖output‖/‖state‖."""
-    inputs = (
-        similarity_residual_groups,
-        similarity_output_groups,
-        collapse_residual_groups,
-        collapse_output_groups,
-        output_norm_groups,
+    similarity, output_norm = (group_mean(each, windows) for each in (similarity_output_groups, output_norm_groups))
+    return Mixing(
+        similarity_residual=float(group_mean(similarity_residual_groups, windows).mean),
+        similarity_output=float(similarity.mean),
+        similarity_output_se=float(similarity.se),
+        collapse_residual=float(group_mean(collapse_residual_groups, windows).mean),
+        collapse_output=float(group_mean(collapse_output_groups, windows).mean),
+        output_norm=float(output_norm.mean),
+        output_norm_se=float(output_norm.se),
     )
-    return Mixing(*(float(number) for each in inputs for number in group_mean(each, windows)))

@@ -21,8 +21,7 @@ from armillary.results.two_runs import both_hold, shared_documents
 FIRST = (
     "position/share_corrected",
     "position/rank_stable_corrected",
-    "context/similarity_within",
-    "context/incoherence_mean",
+    "context/silhouette",
     "norms/norm",
     "mixing/similarity_output",
     "mixing/output_norm",

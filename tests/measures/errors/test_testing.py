@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from armillary.measures.errors.testing import discoveries, p_values
+from armillary.measures.errors.testing import discoveries, p_values, sign_test
 
 
 def test_p_values_are_those_of_scipys_t_test():
@@ -45,3 +45,10 @@ def test_of_what_is_called_significant_at_most_one_in_twenty_is_false():
 def test_values_without_a_p_value_are_no_discoveries():
     assert discoveries(np.array([[np.nan, 1e-9], [0.9, np.nan]]), 0.05).tolist() == [[False, True], [False, False]]
     assert not discoveries(np.full(3, np.nan), 0.05).any()
+
+
+def test_the_sign_test_is_scipys_binomial_test():
+    differences = np.random.default_rng(2).normal(0.4, 1, (6, 16))
+    expected = [stats.binomtest(int((row > 0).sum()), 16).pvalue for row in differences]
+    assert sign_test(differences) == pytest.approx(np.array(expected))
+    assert sign_test(np.array([[0.0, 0, 1, -1], [0, 0, 0, 0]])).tolist() == [1, 1]

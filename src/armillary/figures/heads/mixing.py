@@ -7,9 +7,11 @@ import xarray as xr
 from armillary.figures.kit.colours import ESTIMATE, series
 from armillary.figures.kit.curves import draw_null, labelled_curve
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.words import NO_ERROR, NOT_ESTIMABLE, at, contrast, counted, error_words, largest, number
-from armillary.results.reading import estimate, numbers
+from armillary.figures.kit.words import NO_ERROR, NOT_ESTIMABLE, at, counted, error_words, largest, number
+from armillary.measures.errors.testing import sign_test
+from armillary.results.reading import LEVEL, estimate, has, numbers
 
+SIGNS = "Significant: by the sign test over groups of documents, at 95 % for all blocks jointly."
 SIDES = {"hidden states that the block receives": ("residual", series(1)[0]), "attention output": ("output", ESTIMATE)}
 
 
@@ -43,21 +45,22 @@ def collapse_finding(results: xr.DataTree) -> str:
 
 
 def sides_finding(results: xr.DataTree, name: str, higher: str, lower: str, what: str) -> str:
-    """In how many blocks output and states differ significantly, and both where they differ most."""
-    state, output = (estimate(results, f"mixing/{name}_{side}") for side in ("residual", "output"))
-    compared = contrast(output, state)
-    if not np.isfinite(compared.difference).any():
+    """In how many blocks output and states differ by the sign test, and both where they differ most."""
+    state, output = (numbers(results, f"mixing/{name}_{side}") for side in ("residual", "output"))
+    if not np.isfinite(output - state).any():
         return f"The {what} is {NOT_ESTIMABLE}"
-    best = largest(np.abs(compared.difference))
-    values = f"{at(output, best)} against {at(state, best)} (block {best})"
-    if not compared.known.any():
+    best = largest(np.abs(output - state))
+    values = f"{number(float(output[best]))} against {number(float(state[best]))} (block {best})"
+    if not has(results, f"head_groups/{name}_output_groups"):
         return f"The {what}: output {values} of the states; {NO_ERROR}"
-    if not (compared.above | compared.below).any():
+    each = [numbers(results, f"head_groups/{name}_{side}_groups") for side in ("residual", "output")]
+    apart = sign_test(each[1] - each[0]) < (1 - LEVEL) / len(state)
+    if not apart.any():
         return f"The {what} of attention output and states does not differ significantly: {values}"
     verdicts = [
-        f"{words} in {counted(mask, 'block')}"
-        for words, mask in ((higher, compared.above), (lower, compared.below))
-        if mask.any()
+        f"{words} in {counted(apart & mask, 'block')}"
+        for words, mask in ((higher, output > state), (lower, output < state))
+        if (apart & mask).any()
     ]
     return f"Attention output against states: significantly {', '.join(verdicts)}; {values}"
 
@@ -86,8 +89,8 @@ FIGURES = (
         similarity_finding,
         similarity,
         "Similarity of the tokens of a window before attention and in its output: 1 if all point the same way. A mean "
-        "that all states share counts as similarity; the output is read before any norm. Band: "
-        f"{error_words('mixing/similarity_output')}.",
+        "that all states share counts as similarity; the output is read before any norm. Band of the output: "
+        f"{error_words('mixing/similarity_output')}; the states have none, for a few documents make them up. {SIGNS}",
         "mean of cos(x_i, x_j) over pairs of different tokens of a window, mean over windows",
         "docs/measures.md",
     ),
@@ -98,8 +101,8 @@ FIGURES = (
         collapse_finding,
         collapse,
         "Distance of a window's tokens from rank collapse: 0 if all are the same vector, near 1 if their mean is near "
-        "0. Attention alone, without skip connections and MLPs, would bring it to 0 with depth. Band: "
-        f"{error_words('mixing/collapse_output')}.",
+        "0. Attention alone, without skip connections and MLPs, would bring it to 0 with depth. No interval: a few "
+        f"documents make these numbers up, and none covers. {SIGNS}",
         "‖X − 1x̄ᵀ‖ / ‖X‖, Frobenius norms over the tokens of a window, mean over windows",
         "Dong, Cordonnier & Loukas (2021)",
     ),

@@ -19,6 +19,15 @@ def p_values(
     return np.asarray(2 * stats.t.sf(ratio, draws - 1))
 
 
+def sign_test(differences: Float[np.ndarray, "*row group"]) -> Float[np.ndarray, "*row"]:
+    """How often chance alone gives as uneven a number of groups above and below 0, two-sided; ties count for neither.
+
+    Asks nothing of how the differences are spread, so it holds where a few groups make up the mean.
+    """
+    above, below = (differences > 0).sum(-1), (differences < 0).sum(-1)
+    return np.asarray(np.minimum(2 * stats.binom.cdf(np.minimum(above, below), above + below, 0.5), 1.0))
+
+
 def discoveries(p: Float[np.ndarray, "*row"], rate: float) -> Bool[np.ndarray, "*row"]:
     """Which p-values are significant when the false discovery rate is held (Benjamini & Hochberg 1995).
 

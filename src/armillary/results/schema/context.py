@@ -8,25 +8,20 @@ from armillary.results.schema.kinds import Group, Variable, axes, with_error, wi
 LAYER = axes("layer")
 
 SIMILARITY = {
-    **with_error(
-        "similarity_within",
-        Variable(
-            LAYER,
-            "1",
-            "mean absolute cosine of context vectors of one document; NaN: no pair",
-            label="similarity within documents",
-        ),
-        without=True,
+    "similarity_within": Variable(
+        LAYER,
+        "1",
+        "mean absolute cosine of context vectors of one document; NaN: no pair; no interval: none covers",
+        label="similarity within documents",
     ),
-    **with_error(
-        "similarity_between",
-        Variable(
-            LAYER,
-            "1",
-            "mean absolute cosine of context vectors of different documents",
-            label="similarity between documents",
-        ),
-        without=True,
+    "similarity_within_null": Variable(
+        LAYER, "1", "its highest value of 19 shuffles of the documents: chance passes it once in 20", optional=True
+    ),
+    "similarity_between": Variable(
+        LAYER,
+        "1",
+        "mean absolute cosine of context vectors of different documents; no interval: none covers",
+        label="similarity between documents",
     ),
     "similarity_within_published": Variable(
         LAYER, "1", "within, every context vector counted with itself, as published"

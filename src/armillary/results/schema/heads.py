@@ -111,6 +111,9 @@ MIXING = {
 }
 """One number per block."""
 
+SKEWED = ("similarity_residual", "collapse_residual", "collapse_output")
+"""Of these the ones that a few documents make up, so that no interval covers."""
+
 
 def with_errors(variables: dict[str, Variable]) -> dict[str, Variable]:
     """Each variable, followed by its standard error over documents."""
@@ -149,7 +152,8 @@ GROUPS: dict[str, Group] = {
     "mixing": Group(
         FILE,
         "what attention does to the tokens of a window, by block",
-        with_errors(MIXING),
+        {name: row for name, row in MIXING.items() if name in SKEWED}
+        | with_errors({name: row for name, row in MIXING.items() if name not in SKEWED}),
         (mixing,),
         ("head_groups",),
         COMMAND,
