@@ -240,6 +240,7 @@ def attention(rng, blocks, heads=4, bins=4, repeats=8):
         "mixing": over(blocks, "block", output_norm=0.4, output_norm_se=0.01, similarity_output_se=0.01, **sides),
         "head_groups": xr.Dataset(
             {f"{name}_groups": (("block", "group"), np.full((blocks, GROUPS), value)) for name, value in sides.items()}
+            | {"windows": ("group", np.full(GROUPS, 2))}
         ),
         "taxonomy": xr.Dataset({"kind": (at, np.resize(kinds, (blocks, heads)))} | scores | nulls),
         "repeats": xr.Dataset({"induction_repeats": ((*at, "repeat"), rng.uniform(size=(blocks, heads, repeats)))}),

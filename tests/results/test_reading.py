@@ -7,7 +7,7 @@ from scipy import stats
 
 from armillary.errors import RequestError
 from armillary.measures.massive import TIMES
-from armillary.results.reading import draws, estimate, label_of, massive_times, require, row_of
+from armillary.results.reading import draws, estimate, label_of, massive_times, require, row_of, why_no_error
 from armillary.results.schema import GROUPS
 
 PATHS = [f"{group}/{name}" for group, rows in GROUPS.items() for name in rows.variables]
@@ -113,3 +113,18 @@ def test_the_threshold_of_massive_norms_is_the_run_s_own():
 def test_what_the_schema_does_not_know_is_called_by_its_name():
     assert label_of("elsewhere/some_thing") == "some thing"
     assert label_of("position/share_corrected") == "position share"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "reason"),
+    [
+        ([2, 2, 2], "no errors: they need 4 groups of documents, and there are 3"),
+        ([20, 1, 1, 1], "no intervals: one group of documents holds 87 % of the windows, so its error is not known"),
+        ([3, 2, 4, 2], ""),
+    ],
+)
+def test_why_there_is_no_error_is_said(sizes, reason):
+    grouped = xr.Dataset({"group": ("context", np.repeat(np.arange(len(sizes)), sizes))})
+    assert why_no_error(tree(corpus=grouped)).startswith(reason)
+    assert bool(why_no_error(tree(corpus=grouped))) == bool(reason)
+    assert why_no_error(tree()) == ""

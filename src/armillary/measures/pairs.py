@@ -38,6 +38,8 @@ def pair_replicates(
     kernel: Float[np.ndarray, "group group_"], sizes: Float[np.ndarray, " group"], value: float, error: float
 ) -> Float[np.ndarray, " group"]:
     """An estimate without each group, from the kernel of its first-order changes; their jackknife error is `error`."""
+    if len(sizes) < FEWEST:
+        return np.full(len(sizes), np.nan)
     without = pair_means_without(kernel, sizes)
     plain = pair_jackknife_error(kernel, sizes)
     return value + (without - without.mean()) * (error / plain if plain > 0 else np.nan)
@@ -48,7 +50,7 @@ def pair_jackknife_error(kernel: Float[np.ndarray, "group group_"], sizes: Float
 
     For ratios of pair means from few groups, where the second count is too uncertain to be subtracted.
     """
-    return float(standard_error(pair_means_without(kernel, sizes)))
+    return float(standard_error(pair_means_without(kernel, sizes))) if len(sizes) >= FEWEST else float("nan")
 
 
 def pair_variances(

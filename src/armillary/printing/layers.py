@@ -6,7 +6,7 @@ import xarray as xr
 
 from armillary.printing.numbers import draws_of, heading, number, with_error
 from armillary.printing.panels import Column, Panels
-from armillary.results.reading import require
+from armillary.results.reading import require, why_no_error
 from armillary.results.store import Run
 
 GROUPS = ("variance", "position", "norms")
@@ -79,6 +79,8 @@ def caption(run: Run) -> str:
         "plug-in: the documents' own formula, with its small-sample bias. "
         "null: circularly shifted windows (context: permutation null).",
     ]
+    if reason := why_no_error(run.results):
+        lines.insert(1, f"{reason[0].upper()}{reason[1:]}.")
     if "outliers" in run.results.children and (count := run.results["outliers"].sizes["outlier"]):
         texts = pd.Series(run.results["outliers"].text.values.astype(str)).value_counts()
         named = ", ".join(f"'{text}' ×{times}" for text, times in texts.head(4).items())

@@ -37,7 +37,10 @@ SETTINGS = {"model_sha256": "weights", "corpus_sha256": "text", "random_weights"
             "per_document": "windows per document", "first": "position 0"}  # fmt: skip
 """Settings whose names in the provenance are not plain words."""
 
-MARGIN = "second run − first; margin √(m₁² + m₂²), m the half-widths of the 95 % intervals, all layers jointly"
+MARGIN = (
+    "second run − first, paired by groups of documents where both runs hold the same ones; significant: false "
+    "discovery rate 5 % over the layers; ±: 95 % interval of one layer"
+)
 
 
 def comparison_report(one: Run, other: Run) -> Report:

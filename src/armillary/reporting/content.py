@@ -10,6 +10,7 @@ from armillary.figures import ERRORS, Figure, available
 from armillary.reporting.answers import answers
 from armillary.reporting.kinds import Plot, Report
 from armillary.reporting.plots import plotted
+from armillary.results.reading import why_no_error
 from armillary.results.schema import GROUPS
 from armillary.results.store import Run
 
@@ -59,6 +60,7 @@ def reading(run: Run) -> str:
     about = run.provenance
     parts = [f"{about['contexts']} windows of {about['length']} tokens"] if {"contexts", "length"} <= set(about) else []
     parts += [f"standard errors by jackknife over {about['groups']}"] if "groups" in about else []
+    parts += [reason] if (reason := why_no_error(run.results)) else []
     parts += ["position 0 left out"] if about.get("first") == "drop" else []
     return "; ".join(parts)
 

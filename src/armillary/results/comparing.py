@@ -50,8 +50,7 @@ def compare(one: Run, other: Run) -> xr.DataTree:
     groups: dict[str, xr.Dataset] = {}
     left_out: list[str] = []
     for name in (name for name in one.results.children if name in other.results.children):
-        pair = [with_replicates(run, name) if paired else with_beside(run, name) for run in (one, other)]
-        groups[name], unlike = side_by_side(*matched(*pair), fewest_draws(one, other, name, pair[0]))
+        groups[name], unlike = compared_group(one, other, name, paired=paired)
         left_out += [f"/{name}/{result}" for result in unlike]
     groups = {name: dataset for name, dataset in groups.items() if dataset.data_vars}
     groups["angles"] = angles(one, other) if both_hold(one, other, "residual", "position", "corpus") else xr.Dataset()
@@ -64,6 +63,12 @@ def compare(one: Run, other: Run) -> xr.DataTree:
         "notes": "\n".join(notes(one, other, groups["angles"], left_out)),
     }
     return tree_of(groups, about)
+
+
+def compared_group(one: Run, other: Run, group: str, *, paired: bool) -> tuple[xr.Dataset, list[str]]:
+    """One group of the comparison, and the results that have other axes in the two runs."""
+    pair = [with_replicates(run, group) if paired else with_beside(run, group) for run in (one, other)]
+    return side_by_side(*matched(*pair), fewest_draws(one, other, group, pair[0]))
 
 
 def refuse_nothing_in_common(one: Run, other: Run) -> None:
@@ -100,7 +105,7 @@ def fewest_draws(one: Run, other: Run, group: str, dataset: xr.Dataset) -> dict[
 
 
 def side_by_side(one: xr.Dataset, other: xr.Dataset, rests_on: dict[str, float]) -> tuple[xr.Dataset, list[str]]:
-    """One group of the comparison, and the results that have other axes in the two runs."""
+    """The results of two groups with as many layers, and those that have other axes."""
     columns: dict[str, xr.DataArray] = {}
     left_out = []
     for name in comparable(one):

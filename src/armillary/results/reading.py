@@ -7,7 +7,7 @@ import xarray as xr
 from jaxtyping import Float, Int
 
 from armillary.errors import RequestError
-from armillary.measures.errors.jackknife import effective_groups, half_width
+from armillary.measures.errors.jackknife import FEWEST, effective_groups, half_width
 from armillary.measures.heldout import FOLDS
 from armillary.measures.massive import TIMES
 from armillary.results.schema import GROUPS, Variable
@@ -92,6 +92,19 @@ def draws(results: xr.DataTree, path: str) -> int | float:
         index = array(results, "corpus/group").values.astype(np.int64)
         return effective_groups(np.bincount(index % FOLDS if row.folds else index).astype(np.float64))
     return effective_groups(numbers(results, WINDOWS)) if has(results, WINDOWS) else 0
+
+
+def why_no_error(results: xr.DataTree) -> str:
+    """Why a run's documents allow no error or no interval; empty where they do, or where the run does not say."""
+    if not has(results, "corpus/group"):
+        return ""
+    sizes = np.bincount(array(results, "corpus/group").values.astype(np.int64)).astype(np.float64)
+    if len(sizes) < FEWEST:
+        return f"no errors: they need {FEWEST} groups of documents, and there are {len(sizes)}"
+    if effective_groups(sizes) < 2:
+        share = 100 * sizes.max() / sizes.sum()
+        return f"no intervals: one group of documents holds {share:.0f} % of the windows, so its error is not known"
+    return ""
 
 
 @dataclass(frozen=True)
