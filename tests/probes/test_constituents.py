@@ -74,7 +74,12 @@ def test_shares_are_those_of_parts_by_the_means_of_all_other_windows(view, run, 
     expected = shares_by_loops(view, lambda number, x: without(inputs, number), tokens[chosen], 1, 3)
     assert np.allclose(found.share.isel(block=1, head=3), expected, atol=1e-6)
     assert np.allclose(found.share.sum(("part_query", "part_key")), 1)
-    assert (found.share_se > 0).all()
+    each = [
+        np.sqrt(np.mean(found.share_null.isel(block=1, part_query=a, part_key=b) ** 2)) for a, b in ((1, 1), (0, 2))
+    ]
+    se = found.share_se.isel(block=1, head=3)
+    assert float(se[1, 1]) >= each[0]
+    assert 0 < float(se[0, 2]) < np.hypot(each[1], float(se[0, 2])), "a part without position has no error of the basis"
     moved = np.stack([np.concatenate([x[:1], np.roll(x[1:], s, 0)]) for x, s in zip(inputs, shifts, strict=True)])
     null = shares_by_loops(view, lambda number, x: without(moved, number), tokens[chosen], 1, 3)
     assert np.allclose(found.share_null.isel(block=1, head=3), null, atol=1e-6)

@@ -85,6 +85,8 @@ def shares(view: View, run: Run, texts: Sequence[str] | None = None, *, windows:
     may attend to; position 0 is left out, as query and as key, where the run left it out. A window is part of the means
     that it is split by, which alone would give position a share; so each window of the run is split by the means
     without it. `share_null` is the same with the positional basis of circularly shifted windows (see `shifted_parts`).
+    The error adds two: the jackknife's over the windows read, and that of the positional basis, which all windows
+    share (see `basis_error`).
     """
     inputs = attention_inputs(view, run)
     plan = read_plan(view, run, texts, windows)
@@ -105,12 +107,12 @@ def shares(view: View, run: Run, texts: Sequence[str] | None = None, *, windows:
     for window, ids in enumerate(plan.windows):
         read_pass(view, ids, partial(receive, window))
     axes = ("block", "head", "part_query", "part_key")
-    without = _each_head(part_share, sums.sum(0) - sums)
+    without, by_chance = _each_head(part_share, sums.sum(0) - sums), _each_head(part_share, null.sum(0))
     dataset = xr.Dataset(
         {
             "share": (axes, _each_head(part_share, sums.sum(0))),
-            "share_se": (axes, standard_error(without)),
-            "share_null": (axes, _each_head(part_share, null.sum(0))),
+            "share_se": (axes, np.hypot(standard_error(without), basis_error(by_chance))),
+            "share_null": (axes, by_chance),
         },
         coords={"part_query": list(PARTS), "part_key": list(PARTS)},
         attrs={"model": view.name, "windows": len(plan.windows), "groups": effective_groups(plan.sizes)},
@@ -126,6 +128,21 @@ def shifted_parts(inputs: xr.Dataset, known: Known, block: int) -> Known:
     position = known.position.copy()
     position[known.measured] = inputs.position_null.values[block][: len(known.measured)]
     return replace(known, position=position)
+
+
+def basis_error(
+    share_null: Float[np.ndarray, "block head part_query part_key"],
+) -> Float[np.ndarray, "block head part_query part_key"]:
+    """How far noise in the positional basis moves the shares: the root mean square of the null over a block's heads.
+
+    Every window is split by nearly the same basis, so its noise shows in no spread over windows. Only shares of parts
+    with position have it; those of the other parts hardly change.
+    """
+    position = PARTS.index("position")
+    scale = np.sqrt(np.mean(share_null**2, axis=1, keepdims=True))
+    of_position = np.zeros((len(PARTS), len(PARTS)), dtype=bool)
+    of_position[position] = of_position[:, position] = True
+    return np.where(of_position, scale, 0) + np.zeros_like(share_null)
 
 
 def counted_positions(run: Run, row: int, length: int) -> Bool[np.ndarray, " position"]:
