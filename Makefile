@@ -14,7 +14,7 @@ help:
 	@echo "make pictures draw the pictures of the README anew"
 	@echo "make lint     ruff and mypy"
 	@echo "make bench    time and memory against the bare forward pass (slow)"
-	@echo "make nightly  the slow tests"
+	@echo "make nightly  the slow tests, and whether intervals cover on real text (two hours)"
 
 install: $(STAMP)
 
@@ -44,6 +44,9 @@ test: install
 
 nightly: install
 	$(BIN)/python -m pytest -m nightly
+	$(BIN)/python benchmarks/coverage.py minilm wikitext2 --write
+	$(BIN)/python benchmarks/coverage.py minilm python-code --write
+	$(BIN)/python benchmarks/coverage.py smollm2 wikitext2 --no-names --write
 
 lint: install
 	$(BIN)/ruff check .
