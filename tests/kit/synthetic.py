@@ -20,8 +20,8 @@ def plan_for(contexts, positions, *, groups=None, batch=4, outliers="drop", firs
 def pilot_of(states, medians=None):
     """A pilot by these medians, its frame that of the states themselves."""
     medians = torch.ones(len(states), dtype=torch.float64) if medians is None else medians
-    calm = [layer[layer.norm(dim=-1) < 20 * limit] for layer, limit in zip(states, medians, strict=True)]
-    return Pilot(medians, frame(calm))
+    calm = torch.stack([layer.norm(dim=-1) < 20 * limit for layer, limit in zip(states, medians, strict=True)]).all(0)
+    return Pilot(medians, frame([layer[calm] for layer in states]))
 
 
 def state_of(states, plan, rule=None, attention=()):

@@ -10,7 +10,7 @@ from armillary.models.attention import products
 
 def test_smoothness_is_that_of_the_matrices_written_out(learned, calls_of):
     view, run = learned
-    found = arm.qk_smoothness(view, run, windows=3)
+    found = arm.qk_smoothness(view, run, windows=4)
     node = run.results["attention"].to_dataset().isel(block=1)
     heads, position = view.heads(1), node.position_basis.values
     W = (heads.scale * heads.W_Q[2].double() @ heads.W_K[2].double().T).numpy()
@@ -20,7 +20,7 @@ def test_smoothness_is_that_of_the_matrices_written_out(learned, calls_of):
     query = with_mean @ heads.W_Q[2].double().numpy() + heads.b_Q[2].double().numpy()
     key = with_mean @ heads.W_K[2].double().numpy() + heads.b_K[2].double().numpy()
     assert float(found.argmax_share.isel(block=1, head=2)) == argmax_share(query @ key.T)
-    tokens = run.results["corpus"].tokens.values[[0, 12, 23]]
+    tokens = run.results["corpus"].tokens.values[[0, 8, 15, 23]]
     logits = [low_frequency_share(products(calls_of(view, ids)[1])[0, 2, 1:, 1:].double().numpy()) for ids in tokens]
     assert np.allclose(found.low_frequency_share_logits.isel(block=1, head=2), np.mean(logits, 0), atol=1e-6)
     assert np.allclose(found.low_frequency_share_gram.isel(frequency=15), 1)

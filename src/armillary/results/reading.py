@@ -89,16 +89,21 @@ def draws(results: xr.DataTree, path: str) -> int | float:
     if row.draws and has(results, row.draws):
         return effective_groups(numbers(results, row.draws))
     if has(results, "corpus/group"):
-        index = array(results, "corpus/group").values.astype(np.int64)
-        return effective_groups(np.bincount(index % FOLDS if row.folds else index).astype(np.float64))
+        return effective_groups(group_sizes(results, FOLDS if row.folds else None))
     return effective_groups(numbers(results, WINDOWS)) if has(results, WINDOWS) else 0
+
+
+def group_sizes(results: xr.DataTree, folds: int | None = None) -> Float[np.ndarray, " group"]:
+    """How many windows each group of documents holds, or each of so many folds of groups."""
+    group = array(results, "corpus/group").values.astype(np.int64)
+    return np.unique(group if folds is None else group % folds, return_counts=True)[1].astype(np.float64)
 
 
 def why_no_error(results: xr.DataTree) -> str:
     """Why a run's documents allow no error or no interval; empty where they do, or where the run does not say."""
     if not has(results, "corpus/group"):
         return ""
-    sizes = np.bincount(array(results, "corpus/group").values.astype(np.int64)).astype(np.float64)
+    sizes = group_sizes(results)
     if len(sizes) < FEWEST:
         return f"no errors: they need {FEWEST} groups of documents, and there are {len(sizes)}"
     if effective_groups(sizes) < 2:
