@@ -25,7 +25,7 @@ from armillary.results.store import tree_of
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "statistics.md"
 LARGE = ("residual", "attention", "sample", "head_groups", "six_panels", "dissection")
 BEFORE = 10
-LEAST = 88
+LEAST, ENOUGH = 88, 10
 PATHS = [f"{group}/{name}" for group, held in GROUPS.items() for name, row in held.variables.items()
          if row.error == "documents"]  # fmt: skip
 HEADING = "| result | covered, % | lowest layer | SE / scatter | p < 0.05, % | called different, % |"
@@ -59,8 +59,10 @@ def coverage(values, margins):
 
 
 def by_layer(table):
-    """The mean over surveys and over all axes but the first, which is the layer or block."""
-    return np.nanmean(table.reshape(*table.shape[:2], -1), axis=(0, 2))
+    """The mean over surveys and all axes but the first, the layer or block, where enough surveys have an interval."""
+    flat = table.reshape(*table.shape[:2], -1)
+    enough = np.isfinite(flat).any(2).sum(0) >= min(ENOUGH, len(table))
+    return np.nanmean(flat[:, enough], axis=(0, 2))
 
 
 def row(path, found, tests):
@@ -73,9 +75,8 @@ def row(path, found, tests):
     ratio = np.sqrt(np.nanmean(errors**2) / np.nanmean(np.nanvar(values, 0, ddof=1)))
     p, differs = (np.concatenate([np.ravel(pair[at]) for pair in tests]) for at in (0, 1))
     flagged = 100 * np.mean(p[np.isfinite(p)] < 0.05), 100 * differs[np.isfinite(p)].mean()
-    layers = 100 * by_layer(covered)
-    mean = 100 * np.nanmean(covered)
-    numbers = f"{mean:.1f} | {np.nanmin(layers):.0f} | {ratio:.2f} | {flagged[0]:.1f} | {flagged[1]:.1f}"
+    mean, lowest = 100 * np.nanmean(covered), 100 * np.nanmin(by_layer(covered), initial=1)
+    numbers = f"{mean:.1f} | {lowest:.0f} | {ratio:.2f} | {flagged[0]:.1f} | {flagged[1]:.1f}"
     return f"| {path} | {numbers} |", mean
 
 

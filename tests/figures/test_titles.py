@@ -25,12 +25,13 @@ TITLES = {
     "context-similarity": {
         "clear": (
             {},
-            "Windows of one document are more similar: |cosine| 0.5 within, 0.2 between (layer 0); significant in all "
-            "5 layers",
+            "Windows of one document are more similar: |cosine| 0.5 within, 0.2 between (layer 0); above all 19 "
+            "shuffles in all 5 layers",
         ),
         "none": (
             {"context__similarity_within": 0.22},
-            "Windows of one document are not significantly more similar: |cosine| 0.22 within, 0.2 between (layer 0)",
+            "Windows of one document are no more similar than 19 shuffles of the documents: |cosine| 0.22 within, 0.2 "
+            "between (layer 0)",
         ),
         "open": (
             {"context__similarity_within_null": None},
@@ -210,7 +211,7 @@ def test_figures_speak_the_language_of_the_field(results, name):
 
 def test_windows_are_said_to_cluster_only_where_they_do(results, changed):
     figure = FIGURES["context-gram"]
-    assert figure.finding(results) == "The 32 windows cluster by document, significantly in all 5 layers"
+    assert figure.finding(results) == "The 32 windows cluster by document: above all 19 shuffles in all 5 layers"
     same = changed(results, context__similarity_within=0.2)
-    assert figure.finding(same) == "The 32 windows do not cluster significantly by document in any layer"
+    assert figure.finding(same) == "The 32 windows do not cluster by document: no layer is above 19 shuffles"
     assert figure.finding(results) != FIGURES["context-similarity"].finding(results)

@@ -82,9 +82,9 @@ def test_with_a_strong_effect_the_error_is_right_and_so_is_the_jackknifes(sizes)
 
 
 @pytest.mark.parametrize("sizes", [EQUAL, tuple(SIZES)], ids=["equal", "unequal"])
-def test_without_an_effect_the_error_is_nearly_right_where_the_jackknife_doubles(sizes):
+def test_without_an_effect_the_error_is_a_little_wide_where_the_jackknife_doubles(sizes):
     means, ours, plain = simulated(0.0, sizes=sizes)
-    assert 0.95 < ours.mean() / means.var() < 1.3
+    assert 1 < ours.mean() / means.var() < 1.6
     assert 1.85 < plain.mean() / means.var() < 2.4
 
 
@@ -93,9 +93,9 @@ def test_without_an_effect_the_error_is_nearly_right_where_the_jackknife_doubles
 def test_intervals_cover_with_and_without_an_effect(effect, sizes):
     means, ours, plain = simulated(effect, sizes=sizes)
     reached = np.abs(means - effect**2) / half_width(len(sizes))
-    assert 0.905 < np.mean(reached <= np.sqrt(ours)) < 0.975
+    assert 0.905 < np.mean(reached <= np.sqrt(ours)) < 0.995
     if effect == 0:
-        assert np.mean(reached <= np.sqrt(plain)) > 0.98
+        assert np.mean(reached <= np.sqrt(plain)) > 0.985
 
 
 def test_the_variance_without_an_effect_is_the_closed_form():

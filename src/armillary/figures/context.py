@@ -24,7 +24,7 @@ from armillary.figures.kit.words import (
     number,
     span,
 )
-from armillary.measures.similarity import unit_vectors
+from armillary.measures.similarity import SHUFFLES, unit_vectors
 from armillary.results.reading import Estimate, array, chosen, estimate, has, numbers, optional, thinned
 
 INCOHERENCE = {"mean": "mean |cosine|", "max": "largest |cosine|"}
@@ -83,8 +83,8 @@ def cosines_finding(results: xr.DataTree) -> str:
     if above is None:
         return f"Whether the {count} windows cluster by document is {NOT_ESTIMABLE}: {NO_NULL}"
     if not above.any():
-        return f"The {count} windows do not cluster significantly by document in any layer"
-    return f"The {count} windows cluster by document, significantly in {counted(above)}"
+        return f"The {count} windows do not cluster by document: no layer is above {SHUFFLES} shuffles"
+    return f"The {count} windows cluster by document: above all {SHUFFLES} shuffles in {counted(above)}"
 
 
 def above_shuffled(results: xr.DataTree) -> Bool[np.ndarray, " layer"] | None:
@@ -118,8 +118,8 @@ def similarity_finding(results: xr.DataTree) -> str:
     best = largest(within - between, above if above.any() else None)
     values = f"|cosine| {number(float(within[best]))} within, {number(float(between[best]))} between (layer {best})"
     if above.any():
-        return f"Windows of one document are more similar: {values}; significant in {counted(above)}"
-    return f"Windows of one document are not significantly more similar: {values}"
+        return f"Windows of one document are more similar: {values}; above all {SHUFFLES} shuffles in {counted(above)}"
+    return f"Windows of one document are no more similar than {SHUFFLES} shuffles of the documents: {values}"
 
 
 def clusters(results: xr.DataTree) -> go.Figure:

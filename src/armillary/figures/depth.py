@@ -195,7 +195,7 @@ FIGURES = (
         dimension,
         "How many dimensions the cloud of states has at the scale of nearest neighbours. Above about 10 TwoNN is "
         "biased low: compare with its null, Gaussian clouds of as many points and the same covariance. No interval: it "
-        "grows with the number of tokens, as the dotted curves show, and no resampling of documents covers that.",
+        "depends on the number of tokens, as the dotted curves show, and no resampling of documents covers that.",
         "log(r₂ / r₁) ~ Exponential(D), r₁ and r₂ the distances to the two nearest neighbours, upper tail censored",
         "Facco et al. (2017)",
     ),

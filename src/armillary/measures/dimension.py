@@ -31,7 +31,7 @@ def dimension(
 ) -> Dimension:
     """Intrinsic dimension of the sampled states by `twonn`, beside that of the same cloud made Gaussian.
 
-    States that coincide count once: at layer 0 the same token has the same state. The dimension grows with the number
+    States that coincide count once: at layer 0 the same token has the same state. The dimension depends on the number
     of points, so it is also given for disjoint random parts of 32, 64, ... of them. It has no interval: neither its
     likelihood nor any resampling of documents gives one that covers. The null is the cloud rotated at random among its
     points (`gaussianised`): a Gaussian cloud of as many points and exactly the same sample covariance; mean and

@@ -26,12 +26,13 @@ def pair_standard_error(kernel: Float[np.ndarray, "group group_"], sizes: Float[
 
     The jackknife counts the part of the variance that belongs to single groups once, but the part that belongs to
     pairs twice (Efron and Stein, 1981): with no effect there is nothing but pairs, and intervals would be √2 too wide.
-    The second count is estimated from what rows and columns of the kernel do not explain, and subtracted.
+    The second count is estimated from what rows and columns of the kernel do not explain, and subtracted; what is left
+    is never less than the part of the pairs themselves.
     """
     if len(sizes) < FEWEST:
         return float("nan")
     own, counted = pair_variances(kernel, sizes)
-    return float(np.sqrt(max(pair_jackknife_error(kernel, sizes) ** 2 - (counted - own), own / 2)))
+    return float(np.sqrt(max(pair_jackknife_error(kernel, sizes) ** 2 - (counted - own), own)))
 
 
 def pair_replicates(

@@ -146,7 +146,7 @@ def test_twonn_has_no_band_and_says_why(results):
         "TwoNN, parts of 64 tokens",
         "TwoNN, parts of 256 tokens",
     ]
-    assert "No interval: it grows with the number of tokens" in figure.text
+    assert "No interval: it depends on the number of tokens" in figure.text
     assert (
         figure.finding(results)
         == "The intrinsic dimension (TwoNN) is at most 12 (layer 0), 7 at 64 tokens; Gaussian null 30"

@@ -10,7 +10,7 @@ from armillary.measures.pairs import pair_mean, pair_standard_error
 GROUPS = {"unequal": (30, 12, 8, 5, 3, 3, 2, 1), "equal": (4,) * 16}
 CORRELATED = 0.3
 SURVEYS = 2000
-EFFECT = 1.0
+EFFECT = 2.0
 
 
 def group_means(rng, sizes, width=1):

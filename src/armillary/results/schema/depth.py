@@ -38,7 +38,7 @@ CLOUD = {
     "dimension_twonn": Variable(
         LAYER,
         "dimensions",
-        "intrinsic dimension of the sample by two nearest neighbours; grows with the number of points, so no interval",
+        "intrinsic dimension of the sample by two nearest neighbours; depends on the number of points, so no interval",
         label="intrinsic dimension (TwoNN)",
     ),
     "dimension_twonn_by_size": Variable(
