@@ -116,7 +116,7 @@ def test_the_null_is_that_of_a_uniform_random_rotation_whatever_the_order_of_the
         turn = ones[:, 1:] @ ortho_group.rvs(199, random_state=rng) @ ones[:, 1:].T
         expected.append(twonn(squared_distances(turn @ centred @ centred.T @ turn.T)))
     found = of(states)
-    scatter = np.std(expected) * np.sqrt(1 / 30 + 1 / 4)
+    scatter = np.std(expected) * np.sqrt(1 / 30 + 1 / 3)
     assert abs(found.dimension_twonn_null - np.mean(expected)) < 3.5 * scatter
     assert 0.2 < found.dimension_twonn_null_sd / np.std(expected) < 2.5
 

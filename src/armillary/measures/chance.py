@@ -8,7 +8,7 @@ from jaxtyping import Float
 LEADING = 64
 """How many eigenvalues are simulated one by one; the others only as sums, which hardly vary."""
 
-PAIRED, SINGLE = 512, 1 << 15
+PAIRED, SINGLE = 512, 1 << 14
 """How many vectors meet each other, and how many say what is usual for a single one."""
 
 
@@ -17,7 +17,7 @@ def chance_cosine(spectrum: Float[np.ndarray, " mode"]) -> float:
 
     Simulated, to about half a per cent. What makes a simulation scatter is how far single vectors point along
     the leading directions, for all their pairs share it: h(x) = √(xᵀΣx / (‖x‖² tr Σ)), to which E|cos(x, y)| at given x
-    is nearly proportional. Its mean is known well from 32 768 vectors, at no cost for they need not meet; the 512 that
+    is nearly proportional. Its mean is known well from 16 384 vectors, at no cost for they need not meet; the 512 that
     do meet are corrected by how unusual they are (a control variate). One seed, so that layers differ in nothing else.
     """
     total = float(spectrum.sum())

@@ -13,8 +13,8 @@ SAME = 64  # squared distance over squared length, in units of rounding: below i
 SIZES = (32, 64, 128, 256, 512)
 """The sample sizes of the scale curve."""
 
-PARTS = 8  # at most this many disjoint parts of the sample are averaged at each size
-ROTATIONS = 4  # random rotations behind the null
+PARTS = 4  # at most this many disjoint parts of the sample are averaged at each size
+ROTATIONS = 3  # random rotations behind the null
 
 
 class Dimension(NamedTuple):
