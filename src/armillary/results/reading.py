@@ -94,7 +94,7 @@ def draws(results: xr.DataTree, path: str) -> int | float:
 
 
 def group_sizes(results: xr.DataTree, folds: int | None = None) -> Float[np.ndarray, " group"]:
-    """How many windows each group of documents holds, or each of so many folds of groups."""
+    """How many windows each group of documents holds, or each fold of groups."""
     group = array(results, "corpus/group").values.astype(np.int64)
     return np.unique(group if folds is None else group % folds, return_counts=True)[1].astype(np.float64)
 
