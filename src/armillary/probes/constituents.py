@@ -91,28 +91,29 @@ def shares(view: View, run: Run, texts: Sequence[str] | None = None, *, windows:
     inputs = attention_inputs(view, run)
     plan = read_plan(view, run, texts, windows)
     known = all_known(view, run, max(len(ids) for ids in plan.windows))
+    shifted = [shifted_parts(inputs, parts, block) for block, parts in enumerate(known)]
     sums, null = np.zeros((2, len(plan.sizes), view.n_blocks, view.n_heads, len(PARTS), len(PARTS)))
 
     def receive(window: int, call: AttentionCall) -> None:
-        own, shifted = known[call.block], shifted_parts(inputs, known[call.block], call.block)
+        own, by_chance = known[call.block], shifted[call.block]
         if plan.rows is not None:
             x, row = call.input[0].double().cpu().numpy(), int(plan.rows[window])
             counted, shift = counted_positions(run, row, len(x)), int(run.results["corpus"].to_dataset()["shift"][row])
             own = known_without(own, x, inputs.sizes["context"], counted)
             moved = [circular(part, own.measured, shift) for part in (x, counted)]
-            shifted = known_without(shifted, moved[0], inputs.sizes["context"], moved[1])
-        for into, parts in ((sums, own), (null, shifted)):
+            by_chance = known_without(by_chance, moved[0], inputs.sizes["context"], moved[1])
+        for into, parts in ((sums, own), (null, by_chance)):
             into[plan.groups[window], call.block] += _covariances(view, call, parts)
 
     for window, ids in enumerate(plan.windows):
         read_pass(view, ids, partial(receive, window))
     axes = ("block", "head", "part_query", "part_key")
-    without, by_chance = _each_head(part_share, sums.sum(0) - sums), _each_head(part_share, null.sum(0))
+    without, share_null = _each_head(part_share, sums.sum(0) - sums), _each_head(part_share, null.sum(0))
     dataset = xr.Dataset(
         {
             "share": (axes, _each_head(part_share, sums.sum(0))),
-            "share_se": (axes, np.hypot(standard_error(without), basis_error(by_chance))),
-            "share_null": (axes, by_chance),
+            "share_se": (axes, np.hypot(standard_error(without), basis_error(share_null))),
+            "share_null": (axes, share_null),
         },
         coords={"part_query": list(PARTS), "part_key": list(PARTS)},
         attrs={"model": view.name, "windows": len(plan.windows), "groups": effective_groups(plan.sizes)},

@@ -10,7 +10,7 @@ from armillary.measures.errors.groups import means_without
 from armillary.measures.errors.jackknife import half_width, standard_error
 from armillary.measures.errors.testing import discoveries, p_values
 from armillary.results.angles import position_angles
-from armillary.results.reading import WINDOWS, array, draws, has, kept, row_of
+from armillary.results.reading import LEVEL, WINDOWS, array, draws, has, kept, row_of
 from armillary.results.store import Run, tree_of
 from armillary.results.two_runs import (
     RUNS,
@@ -23,7 +23,6 @@ from armillary.results.two_runs import (
     same_windows,
 )
 
-LEVEL = 0.95
 WITHOUT = "_without"
 DEPTHS = ("layer", "block")
 BESIDE = ("_se", "_low", "_high", "_null", "_null_rotation", "_null_covariance", "_floor")
