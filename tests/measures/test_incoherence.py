@@ -103,6 +103,15 @@ def test_the_covariance_null_is_the_incoherence_of_gaussian_vectors_with_that_co
     assert (np.abs(nulls.mean(axis=0) - direct.mean(axis=0)) < 4 * error).all()
 
 
+@pytest.mark.parametrize("spectrum", [np.ones(200), 1 / (1 + np.arange(300)), np.r_[60, np.ones(199)]])
+def test_directions_beyond_the_leading_ones_count_in_the_maximum_as_sums(spectrum):
+    rng, scale = np.random.default_rng(5), np.sqrt(spectrum)
+    direct = [of(*(rng.standard_normal((n, len(scale))) * scale for n in (60, 40))).incoherence_max for _ in range(60)]
+    nulls = [null_covariance(np.diag(spectrum), 60, 40, seed=seed).maximum for seed in range(60)]
+    error = np.sqrt((np.var(direct) + np.var(nulls)) / 60)
+    assert np.mean(nulls) == pytest.approx(np.mean(direct), abs=4 * error)
+
+
 def test_an_isotropic_covariance_gives_the_rotations_mean_and_an_anisotropic_one_more():
     flat, steep = (null_covariance(sigma, 60, 40) for sigma in (np.eye(200), np.diag(np.exp(-np.arange(200) / 10))))
     assert flat.mean == pytest.approx(mean_absolute_cosine(200), rel=0.05)

@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.linalg import eigvalsh
 from scipy.special import gammaln
 
-from armillary.measures.chance import chance_cosine
+from armillary.measures.chance import chance_cosine, spectrum_of
 from armillary.measures.errors.leave_out import count_of, leave_out
 from armillary.measures.similarity import unit_vectors
 
@@ -126,21 +125,27 @@ def null_covariance(
     Harsher than a rotation, since states crowd into few directions and chance cosines are larger there. Only the
     spectrum matters: `chance_cosine` gives the mean, and a few draws of as many positions and contexts the maximum.
     """
-    spectrum = eigvalsh(covariance.astype(np.float32, copy=False), check_finite=False)[::-1].clip(0)
-    if not spectrum.any():
+    spectrum = spectrum_of(covariance)
+    if spectrum is None:
         return MeanAndMaximum(float("nan"), float("nan"))
-    first, second = gaussian_bases(len(spectrum), positions, contexts, draws, seed)
-    cosines = np.abs((first * spectrum) @ second.swapaxes(1, 2))
-    cosines /= np.sqrt(first**2 @ spectrum)[:, :, None]
-    cosines /= np.sqrt(second**2 @ spectrum)[:, None, :]
+    leading, spread = spectrum.leading.astype(np.float32), np.float32(np.sqrt(spectrum.rest_square))
+    first, second, noise = gaussian_bases(len(leading), positions, contexts, draws, seed)
+    cosines = np.abs((first * leading) @ second.swapaxes(1, 2) + spread * noise)
+    cosines /= np.sqrt(first**2 @ leading + np.float32(spectrum.rest))[:, :, None]
+    cosines /= np.sqrt(second**2 @ leading + np.float32(spectrum.rest))[:, None, :]
     return MeanAndMaximum(chance_cosine(spectrum), float(cosines.max(axis=(1, 2)).mean()))
 
 
 @lru_cache(maxsize=4)
 def gaussian_bases(
-    d_model: int, positions: int, contexts: int, draws: int, seed: int
-) -> tuple[Float[np.ndarray, "draw position d_model"], Float[np.ndarray, "draw context d_model"]]:
-    """Standard normal vectors in the place of both bases, float32: the same for all layers."""
+    modes: int, positions: int, contexts: int, draws: int, seed: int
+) -> tuple[
+    Float[np.ndarray, "draw position mode"],
+    Float[np.ndarray, "draw context mode"],
+    Float[np.ndarray, "draw position context"],
+]:
+    """Normal vectors in the place of both bases, and what small directions add to their products; for all layers."""
     rng = np.random.default_rng(seed)
-    first = rng.standard_normal((draws, positions, d_model), dtype=np.float32)
-    return first, rng.standard_normal((draws, contexts, d_model), dtype=np.float32)
+    shapes = (draws, positions, modes), (draws, contexts, modes), (draws, positions, contexts)
+    first, second, noise = (rng.standard_normal(shape, dtype=np.float32) for shape in shapes)
+    return first, second, noise

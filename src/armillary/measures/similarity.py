@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from armillary.measures.chance import chance_cosine
+from armillary.measures.chance import chance_cosine, spectrum_from
 
 SHUFFLES = 19  # the highest of 19 is passed by chance once in twenty times
 
@@ -77,7 +77,7 @@ def similarity_null(context_basis: Float[np.ndarray, "context d_model"], group: 
     spectrum = np.zeros(d_model)
     smaller = gram if contexts <= d_model else context_basis.T @ context_basis
     spectrum[: len(smaller)] = np.linalg.eigvalsh(smaller)[::-1].clip(0) / contexts
-    return chance_cosine(share * spectrum + (1 - share) * trace / d_model)
+    return chance_cosine(spectrum_from(share * spectrum + (1 - share) * trace / d_model))
 
 
 def block_gram(
