@@ -34,7 +34,11 @@ if TYPE_CHECKING:
     from armillary.results.store import Run, open
     from armillary.runs.heads import heads
     from armillary.runs.measure import measure
+    from armillary.runs.simulate import simulate
+    from armillary.runs.stores import stores
     from armillary.runs.survey import survey
+    from armillary.runs.travel import travel
+    from armillary.runs.weights import weights
 
 __all__ = [
     "ArmillaryError",
@@ -61,9 +65,13 @@ __all__ = [
     "randomised",
     "report",
     "scaled",
+    "simulate",
+    "stores",
     "survey",
     "table",
+    "travel",
     "weight_dissection",
+    "weights",
     "windows",
     "without_head",
 ]
@@ -75,6 +83,10 @@ _HOME = {
     "windows": "armillary.corpora",
     "survey": "armillary.runs.survey",
     "heads": "armillary.runs.heads",
+    "weights": "armillary.runs.weights",
+    "stores": "armillary.runs.stores",
+    "simulate": "armillary.runs.simulate",
+    "travel": "armillary.runs.travel",
     "prompt": "armillary.prompts.prompt",
     "continuation": "armillary.prompts.continuation",
     "constituents": "armillary.probes.constituents",

@@ -22,7 +22,7 @@ class RequestError(ArmillaryError):
 
 
 class NonFiniteError(ArmillaryError):
-    """An activation that is not a finite number, named by layer and token."""
+    """An activation or weight that is not a finite number, named by layer and token, or by its tensor."""
 
 
 class StoreError(ArmillaryError):

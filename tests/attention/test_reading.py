@@ -61,6 +61,7 @@ def plain(call, kind):
         "mass_self": pattern[..., at[later], at[later]].mean(-1),
         "mass_previous": pattern[..., at[later], at[later] - 1].mean(-1),
         "distance": (pattern * distance).sum(-1)[..., later].mean(-1),
+        "sink_rate": (pattern[..., later, 0].mean(-1) > 0.3).astype(float),
     }
     edges = [0, 1, 2, 3, *(2**power + 1 for power in range(2, 12))]
     low = [edge for edge in edges if edge < length]
@@ -169,7 +170,8 @@ def test_ranks_are_those_of_the_singular_values(kind):
     for row, window in enumerate((2, 0)):
         for head in range(4):
             values = np.linalg.svd(probabilities(call)[window, head, :128].double().numpy(), compute_uv=False)
-            expected = np.exp(scipy.stats.entropy(values)), np.sum(values**2) / values[0] ** 2
+            effective, stable = np.exp(scipy.stats.entropy(values)), np.sum(values**2) / values[0] ** 2
+            expected = effective, stable, values[0] - values[1]
             assert np.allclose(found[row, head], expected, rtol=1e-4)
 
 

@@ -114,3 +114,26 @@ def test_control_characters_and_markup_are_shown_escaped(run, model):
         assert "\x1b" not in out
         assert "\\x1b[31m" in out
         assert HOSTILE[1] in out
+
+
+def test_weights_are_printed_by_block_by_head_and_as_rows(command, model, tmp_path):
+    code, out, _ = command("weights", model, "--out", str(tmp_path / "w"), "--quiet")
+    assert code == 0
+    assert "not random" in " ".join(out.split())
+    assert (tmp_path / "w" / "weights.nc").exists()
+    assert "L1H3" in command("weights", model, "--block", "1", "--quiet")[1]
+    rows = json.loads(command("weights", model, "--json", "--quiet")[1])
+    assert {"block", "head", "trace_qk", "trace_qk_z", "symmetry_twin"} <= set(rows[0])
+
+
+def test_weights_of_a_block_that_is_not_there_and_a_taken_folder_are_one_line(command, model, tmp_path):
+    (tmp_path / "weights.nc").write_text("")
+    for arguments, message in (
+        (["--block", "9"], "expected a block from 0 to 1, got 9"),
+        (["--out", str(tmp_path)], "expected a folder without a run"),
+        (["--run", str(tmp_path / "none")], "expected a run in"),
+    ):
+        code, _, err = command("weights", model, *arguments, "--quiet")
+        assert code == 2
+        assert err.count("\n") == 1
+        assert message in err

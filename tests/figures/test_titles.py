@@ -142,6 +142,91 @@ TITLES = {
             "Position and context have a mean |cosine| of at most 0.06 (layer 0); this run has no null for it",
         ),
     },
+    "qk-alignment": {
+        "clear": ({}, "W_QK is unlike independent factors in all 16 heads; in the control in none"),
+        "none": (
+            {f"weights__{score}_qk_z": 0.5 for score in ("trace", "top", "overlap")},
+            "W_QK is unlike independent factors in none of 16 heads; in the control in none",
+        ),
+        "open": (
+            {"weights_twin__trace_qk_z": None},
+            "W_QK is unlike independent factors in all 16 heads",
+        ),
+    },
+    "localization-agreement": {
+        "clear": (
+            {"localization_agreement__rho_agreement": 0.5, "localization_agreement__rho_agreement_se": 0.1},
+            "Heads rank as predicted: rank correlation of predicted and measured ρ over heads: 0.50 ± 0.32",
+        ),
+        "opposite": (
+            {"localization_agreement__rho_agreement": -0.5, "localization_agreement__rho_agreement_se": 0.1},
+            "Heads rank opposite to what is predicted: rank correlation of predicted and measured ρ over heads: "
+            "−0.50 ± 0.32",
+        ),
+        "none": (
+            {"localization_agreement__rho_agreement": 0.2, "localization_agreement__rho_agreement_se": 0.1},
+            "Not significant: rank correlation of predicted and measured ρ over heads: 0.20 ± 0.32",
+        ),
+        "open": (
+            {"localization_agreement__rho_agreement": 0.2, "localization_agreement__rho_agreement_se": None},
+            "Rank correlation of predicted and measured ρ over heads: 0.2; this run gives no error for it",
+        ),
+    },
+    "localization-plane": {
+        "clear": ({}, "Predicted focus is late in 4 of 16 heads"),
+        "open": (
+            {"localization__xi_data": np.nan},
+            "Predicted focus is late in 4 of 16 heads; 16 have no ξ (tr W² ≤ 0)",
+        ),
+    },
+    "localization-profiles": {
+        "clear": (
+            {"localization__rho_data": 0.5, "localization__rho_data_published": 0.25},
+            "The published ρ is off by up to 0.25, 0.25 in the median head",
+        ),
+        "open": (
+            {"localization__rho_data_published": np.nan},
+            "The published ρ is not estimable: tr W² ≤ 0 in every head",
+        ),
+    },
+    "matrix-outliers": {
+        "clear": (
+            {"matrices__outlier_energy": 0.3, "matrices_twin__outlier_energy": 0.0},
+            "Up to 30 % of a matrix's energy is above noise (query, block 0); control 0 %",
+        ),
+        "open": ({"matrices__outlier_energy": np.nan}, "Noise in the matrices is not estimable"),
+    },
+    "matrix-tails": {
+        "clear": ({"matrices__alpha": 2.5}, "Tails of matrix spectra have an exponent of 2.5"),
+        "open": ({"matrices__alpha": np.nan}, "Power-law tails are not estimable: too few values"),
+    },
+    "qk-symmetry": {
+        "clear": (
+            {"weights__symmetry": 0.6, "weights_twin__symmetry": 0.5},
+            "W_QK has a median symmetry of 0.6; the control 0.5",
+        ),
+        "open": ({"weights__symmetry": np.nan}, "The symmetry of W_QK is not estimable"),
+    },
+    "qk-spectra": {
+        "clear": (
+            {"weights__singular_value_qk": 3.0, "weights__singular_value_qk_null": 2.0},
+            "The largest singular value of W_QK is 1.5 times that of independent factors (median head)",
+        ),
+        "open": ({"weights__singular_value_qk": np.nan}, "The spectra of W_QK are not estimable"),
+    },
+    "rotary-planes": {
+        "clear": (
+            {"weights__rotary_energy": 0.125},
+            "The slowest quarter of RoPE's planes holds 25 % of energy; even: 25 %",
+        ),
+    },
+    "rotary-distance": {
+        "clear": (
+            {"weights__trace_qk_distance": 2.0},
+            "At distance 4 the trace of W_QK is 1 times that at 0 (median head)",
+        ),
+        "open": ({"weights__trace_qk_distance": np.nan}, "The trace of W_QK by distance is not estimable"),
+    },
     "outlier-tokens": {
         "clear": (
             {},

@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from armillary.measures.dimension import SIZES
+from armillary.results.schema.weights import GROUPS as WEIGHTS
 
 GROUPS = 16
 
@@ -26,6 +27,10 @@ def run_of(layers=5, positions=24, contexts=32, d_model=16, samples=40, outliers
         "depth": depth(layers, modes),
         **attention(rng, layers - 1),
         **heads_and_position(rng, layers - 1, min(positions, 64)),
+        **weights(rng, layers - 1),
+        **stores(layers - 1),
+        **sphere(rng, layers, min(positions, 40)),
+        **localization(),
     }
     tree = xr.DataTree.from_dict({f"/{name}": dataset for name, dataset in groups.items()})
     tree.attrs.update(model="m", corpus="c", groups="16 groups, whole documents", contexts=contexts)
@@ -280,6 +285,174 @@ def heads_and_position(rng, blocks, positions, heads=4):
             | {"text": ("query", texts), "block": ((), 1), "head": ((), 2), "context": ((), 0)}
         ),
     }
+
+
+def weights(rng, blocks, heads=4):
+    """Every row of the schema of weights filled with numbers around 2; heads unlike random ones, a random control."""
+    sizes = {"block": blocks, "head": heads, "mode": 16, "distance": 4, "plane": 8, "place": 9, "matrix": 4}
+    along = {"distance": [0, 1, 2, 4], "place": np.linspace(1, 40, 9).round().astype(int)}
+    along["matrix"] = ["query", "key", "value", "output"]
+    made = {}
+    for group, row_of in WEIGHTS.items():
+        variables = {}
+        for name, row in row_of.variables.items():
+            shape = tuple(sizes[axis] for axis in row.axes)
+            values = rng.uniform(0.1, 0.9, shape) if name.startswith("rho") else rng.uniform(1, 3, shape)
+            if name.endswith("_z"):
+                values = 40 * values if not group.endswith("_twin") else values - 2
+            if row.unit == "text":
+                values = np.resize(np.array(["late", "middle", "early", "uniform"]), shape)
+            if row.unit == "true or false":
+                values = np.zeros(shape, dtype=bool)
+            variables[name] = (row.axes, values / 10 if row.share else values)
+        used = {axis for dims, _ in variables.values() for axis in dims} & set(along)
+        made[group] = xr.Dataset(variables, coords={axis: along[axis] for axis in used})
+    made["matrix_spectra"]["rows"][:], made["matrix_spectra"]["columns"][:] = 20, 16
+    return made
+
+
+def sphere(rng, layers, tokens, choices=3, embeddings=30):
+    """Norms of a post-norm model on their sphere, and a text of hostile tokens whose states turn by 10° a layer."""
+    blocks = layers - 1
+    names = [f"{kind} {block}" for block in range(blocks) for kind in ("attention", "mlp")] + ["final"]
+    known = np.array([not name.startswith("mlp") for name in names])
+    norms = {
+        "kind": np.array(["LayerNorm"] * len(names)),
+        "gain_largest": np.linspace(1.5, 4, len(names)),
+        "gain_smallest": np.full(len(names), 20.0),
+        "gain_variation": np.full(len(names), 0.2),
+        "flat_axes": np.zeros(len(names), dtype=int),
+        "shift": np.full(len(names), 0.1),
+        "radius": np.full(len(names), 4.0),
+        "radius_before": np.where(known, 4.0, np.nan),
+        "radius_before_sd": np.where(known, 1e-6, np.nan),
+        "radius_after": np.where(known, 6.0, np.nan),
+        "radius_after_sd": np.where(known, 0.5, np.nan),
+        "along_ones": np.where(known, 0.0, np.nan),
+    }
+    scalars = {"argmax_agreement": ((), 0.75), "argmax_agreement_se": ((), 0.02), "row_variation": ((), 0.2)}
+    return {
+        "norm_geometry": xr.Dataset(
+            {name: ("norm", value) for name, value in norms.items()} | scalars, coords={"norm": names}
+        ),
+        "travel": travel(rng, layers, tokens, choices, embeddings),
+    }
+
+
+def travel(rng, layers, tokens, choices, embeddings):
+    hostile = np.array([" the", "<b>bold</b>", "&lt;b&gt;", "$x$ $y$", "\\n"])
+    counted = np.arange(tokens) > 0
+    angle = np.full((layers, tokens), 10.0)
+    angle[0] = np.nan
+    state, top = ("layer", "position"), ("layer", "position", "choice")
+    one_by_one = np.broadcast_to(np.arange(layers)[:, None, None] + np.arange(choices), (layers, tokens, choices))
+    places = {
+        name: ((*state, "mode"), rng.normal(size=(layers, tokens, 3)))
+        for name in ("coordinate", "coordinate_own", "umap")
+    }
+    clouds = {
+        name: (("embedding", "mode"), rng.normal(size=(embeddings, 3))) for name in ("cloud", "cloud_own", "cloud_umap")
+    }
+    shares = {name: ("mode", np.array([0.2, 0.1, 0.05])) for name in ("variance_share", "path_share", "path_share_own")}
+    return xr.Dataset(
+        {
+            "token": ("position", np.arange(tokens)),
+            "text": ("position", np.resize(hostile, tokens)),
+            "counted": ("position", counted),
+            "angle": (state, angle),
+            "angle_null": ("layer", 0.5 * angle[:, 0]),
+            "length": ("position", np.full(tokens, 10.0 * (layers - 1))),
+            "length_null": ((), 5.0 * (layers - 1)),
+            "direct": ("position", np.full(tokens, 20.0)),
+            "direct_null": ((), 5.0),
+            "straightness": ("position", np.full(tokens, 20.0 / (10 * (layers - 1)))),
+            "straightness_null": ((), 0.25),
+            "top_token": (top, one_by_one.copy()),
+            "top_text": (top, hostile[one_by_one % len(hostile)]),
+            "top_probability": (top, np.broadcast_to(0.5 ** (1.0 + np.arange(choices)), one_by_one.shape).copy()),
+            "settled": ("position", np.full(tokens, layers - 1)),
+            "cloud_text": ("embedding", np.resize(hostile, embeddings)),
+        }
+        | places
+        | clouds
+        | shares,
+        attrs={"source": "a text", "states": "every layer through the final norm", "lens": "the model's own head"},
+    )
+
+
+def stores(blocks, heads=4, triplets=5, modes=16, words=12):
+    """Triplets that become more readable with depth, and words that become more specific."""
+    at, rising = ("block", "head"), np.linspace(-1.0, 9.0, blocks * heads).reshape(blocks, heads)
+    sides, products = (*at, "side"), (*at, "store")
+    per_side = np.repeat(rising[..., None], 4, -1)
+    reading = np.repeat(per_side[..., None], triplets, -1)
+    covered = np.tile(np.arange(1, modes + 1) / modes, (blocks, heads, 2, 1))
+    texts = np.resize(np.array([" the", "<b>bold</b>", "&lt;b&gt;", "$x$ $y$", "\\n"]), (*reading.shape, 2, 5))
+    return {
+        "stores": xr.Dataset(
+            {
+                "coverage": ((*products, "mode"), covered),
+                "triplets_90": (products, np.full((blocks, heads, 2), 15.0)),
+                "plane": ((*products, "triplet"), np.ones((blocks, heads, 2, triplets), dtype=int)),
+                "peak": ((*sides, "triplet"), 5 + 0.3 * reading),
+                "peak_null": ((*sides, "triplet"), 0 * reading + 6.0),
+                "peak_z": ((*sides, "triplet"), reading),
+                "peak_point_z": ("side", np.full(4, 3.0)),
+                "peak_subspace_z": (sides, 0 * per_side),
+                "score": ((*sides, "triplet", "end", "rank"), np.full((*reading.shape, 2, 5), 0.3)),
+                "text": ((*sides, "triplet", "end", "rank"), texts),
+            }
+        ),
+        "store_words": xr.Dataset(
+            {f"specificity_{what}_z": (at, rising) for what in ("keys", "values")},
+            coords={"word": [f"word{i}" for i in range(words)]},
+        ),
+    }
+
+
+def localization(tokens=8):
+    """Three simulated settings: late, middle by clipping, uniform; and curves of the theory."""
+    early, middle = np.linspace(0, 1, tokens), 1 - np.abs(np.linspace(-1, 1, tokens))
+    rho = np.stack([early, middle, np.full(tokens, 0.5)])
+    attention = np.stack([early**4 / (early**4).sum(), 0.9 * (early == 1) + 0.1 / tokens, np.full(tokens, 1 / tokens)])
+    curves = {"rho": rho, "probability": attention, "slope": attention * (1 - attention)}
+    curves |= {f"{name}_se": np.full(rho.shape, 0.01) for name in curves}
+    curves |= {"rho_exact": rho + 0.01, "rho_gaussian": rho + 0.02, "rho_published": rho + 0.3}
+    scalars = {"published_error": [0.2, 0.3, 0.4], "exact_deviation": [1.0, 2.0, 1.5], "entropy": [1.2, 0.2, 2.0]}
+    scalars |= {"entropy_se": [0.01] * 3, "clipped": [False, True, False], "regime": ["late", "middle", "uniform"]}
+    simulated = {name: (("setting", "position"), values) for name, values in curves.items()}
+    simulated |= {name: ("setting", np.array(values)) for name, values in scalars.items()}
+    names = ["iso 0.1, 0.02", "iso 0.5, 0.1", "aniso 0, 0.1"]
+    position = np.arange(1, tokens + 1)
+    return {
+        "localization_simulation": xr.Dataset(
+            simulated, {"setting": names, "position": position}, {"simulated": 3000, "walks": 300, "draws": 10}
+        ),
+        "localization_theory": theory_curves(position),
+    }
+
+
+def theory_curves(position):
+    """The published ρ is 0.3 above the corrected one, the published bound 2 nats above the largest entropy."""
+    score, deviation, nu = np.linspace(-4, 4, 9), np.array([0.1, 1.0, 10.0]), np.linspace(0, 10, 6)
+    plane, growing = np.zeros((2, 3, len(position))), np.zeros((2, 2, len(position)))
+    growing[0, :, len(position) // 2 :], growing[1, :, len(position) // 2 : -2] = 1, 1
+    variables = {
+        "softmax": ("score", 1 / (1 + np.exp(-score))),
+        "piecewise": ("score", np.clip(0.5 + score / 4, 0, 1)),
+        "piecewise_distance": (("keys", "deviation"), np.outer([0.5, 1.0], [0.002, 0.2, 2.0])),
+        "piecewise_distance_se": (("keys", "deviation"), np.full((2, 3), 0.0005)),
+        "piecewise_distance_small": ("deviation", 0.242 * deviation**2),
+        **dict.fromkeys(("rho", "rho_many"), (("eta", "xi", "position"), plane + 0.5)),
+        "rho_published": (("eta", "xi", "position"), plane + 0.8),
+        **dict.fromkeys(("rho_narrowing", "rho_narrowing_published"), (("product", "xi_growing", "position"), growing)),
+        "bound_published": ("nu", np.array([2.1, 3.0, 4.1, 2.0, 1.0, 0.5])),
+        "bound_corrected": ("nu", 2 * np.exp(-nu)),
+        "entropy_largest": ((), 2.1),
+    }
+    along = {"score": score, "keys": [2, 40], "deviation": deviation, "xi": [-1.0, 0.0, 1.0], "eta": [0.5, 1.0]}
+    along |= {"product": [1.28, 5.12], "xi_growing": [8.0, 32.0], "nu": nu, "position": position}
+    return xr.Dataset(variables, along, {"simulated": 500})
 
 
 SPLIT = ("position", "residual")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from armillary.measures.errors.groups import group_mean
-from armillary.measures.heads import distance_profile, head_means, map_ranks, mixing
+from armillary.measures.heads import distance_profile, head_means, map_ranks, mixing, sink_rate, spectral_gap
 from armillary.measures.taxonomy import GENERAL, SPECIAL, Score, names, over_repeats, taxonomy
 
 
@@ -125,3 +125,11 @@ def test_the_taxonomy_reads_every_score_from_its_own_input():
     assert found.kind.tolist() == [["duplicate", "previous"], ["local", "sink"]]
     assert np.allclose(found.local, [[0.08, 0.08], [0.8, 0.08]])
     assert found.sink_null == 0.02
+
+
+def test_the_sink_rate_is_a_share_of_windows_and_the_gap_a_mean_over_those_sampled():
+    rates, windows = np.array([[0.0, 1.0, 0.5], [1.0, 1.0, 1.0]]), np.array([2, 1, 4])
+    assert np.allclose(sink_rate(rates, windows), [3 / 7, 1])
+    gaps = spectral_gap(np.array([[1.0, np.nan, 3.0, 2.0, 2.0]]), np.array([1, 0, 3, 2, 2]))
+    assert np.allclose(gaps.spectral_gap, (1 + 9 + 4 + 4) / 8)
+    assert np.isfinite(gaps.spectral_gap_se).all()

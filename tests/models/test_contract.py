@@ -7,7 +7,7 @@ import torch
 import transformers
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from armillary.errors import BrokenContract, RequestError
+from armillary.errors import BrokenContract, NonFiniteError, RequestError
 from armillary.models import FAMILIES, attention_calls, load
 from armillary.models.contract import check_contract
 
@@ -195,3 +195,14 @@ def test_quantised_or_adapted_projections_are_refused(tiny):
     layer.q_proj = torch.nn.Sequential(layer.q_proj)
     with pytest.raises(RequestError, match="plain Linear or Conv1D"):
         load(model, check=False).heads(0)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_named_instead_of_the_reading(tiny, value):
+    model = tiny("llama")
+    model.model.layers[1].self_attn.v_proj.weight[0, 0] = value
+    expected = (
+        "expected finite weights in .*, got NaN or infinity in model.layers.1.self_attn.v_proj.weight: the checkpoint"
+    )
+    with pytest.raises(NonFiniteError, match=expected):
+        load(model)

@@ -6,6 +6,7 @@ import pytest
 
 from armillary.results.labels import axes_of, outputs_of
 from armillary.results.schema import GROUPS
+from armillary.results.schema.weights import HEAD_MEASURES
 
 MEASURED = [name for name, group in GROUPS.items() if group.measures]
 
@@ -19,8 +20,9 @@ def test_measures_return_the_variables_of_their_group(name):
 
 
 def loop_of(group):
-    """The axis that the measures of a group are run along."""
-    return "block" if any("block" in row.axes for row in group.variables.values()) else "layer"
+    """The axes that the measures of a group are run along."""
+    used = {axis for row in group.variables.values() for axis in row.axes}
+    return ("block", "matrix") if "matrix" in used else ("block",) if "block" in used else ("layer",)
 
 
 def axes_behind(group, name):
@@ -44,10 +46,10 @@ def test_the_axes_are_the_loop_and_what_the_measure_returns(name):
     for measure in group.measures:
         parameters = inspect.signature(measure).parameters.values()
         looped = any(
-            loop in set(axes_behind(group, p.name) or ()) - set(axes_of(p.annotation) or ()) for p in parameters
+            loop[0] in set(axes_behind(group, p.name) or ()) - set(axes_of(p.annotation) or ()) for p in parameters
         )
         for output, axes in outputs_of(measure).items():
-            assert group.variables[output].axes == ((loop, *axes) if looped else axes), output
+            assert group.variables[output].axes == ((*loop, *axes) if looped else axes), output
 
 
 @pytest.mark.parametrize("name", MEASURED)
@@ -60,7 +62,7 @@ def test_measures_find_their_parameters_in_the_groups_they_name(name):
             if found is None and parameter.default is not inspect.Parameter.empty:
                 continue
             assert found is not None, parameter.name
-            assert set(found) <= {loop, *(axes_of(parameter.annotation) or ())}, parameter.name
+            assert set(found) <= {*loop, *(axes_of(parameter.annotation) or ())}, parameter.name
 
 
 @pytest.mark.parametrize("name", GROUPS)
@@ -113,3 +115,12 @@ def test_no_variable_bears_the_name_of_another_axis_of_its_group():
         used = {axis for row in group.variables.values() for axis in row.axes}
         for variable, row in group.variables.items():
             assert variable not in used or row.axes == (variable,), f"/{name}/{variable}"
+
+
+def test_what_is_measured_of_heads_has_the_axes_of_its_row_and_every_row_a_measure():
+    returned = {name: axes for measure in HEAD_MEASURES for name, axes in outputs_of(measure).items()}
+    rows = GROUPS["weights"].variables | GROUPS["localization"].variables
+    assert set(rows) <= set(returned)
+    for name, row in rows.items():
+        assert row.axes == ("block", "head", *returned[name]), name
+    assert set(GROUPS["weights_twin"].variables) == set(GROUPS["weights"].variables)

@@ -191,10 +191,9 @@ def test_another_programs_hdf5_file_is_refused(tmp_path):
 
 
 def test_a_folder_without_results_says_what_to_do(tmp_path):
+    files = ", ".join(sorted({group.file for group in GROUPS.values()}))
     for missing in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(
-            StoreError, match=r"got none of heads.nc, names.nc, states.nc: run `armillary survey` first$"
-        ):
+        with pytest.raises(StoreError, match=f"got none of {files}: run `armillary survey` first$"):
             arm.open(missing)
     (tmp_path / "checkpoint").mkdir()
     with pytest.raises(StoreError, match=r"its survey was interrupted, resume it with --resume$"):

@@ -12,8 +12,14 @@ from armillary.models.attention import AttentionCall
 BINS = 16
 """Into how many bins of position a map is averaged, at most one per position."""
 
-SCALARS = ("entropy", "entropy_relative", "mass_first", "mass_self", "mass_previous", "distance", "signal_propagation")
+SCALARS = (
+    *("entropy", "entropy_relative", "mass_first", "mass_self", "mass_previous", "distance", "signal_propagation"),
+    "sink_rate",
+)
 """What is one number per head, in the order in which it is kept."""
+
+SINK = 0.3
+"""Mean attention on position 0 from which on a window counts as one with an attention sink (Gu and others 2024)."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +149,7 @@ def reduced(
     mean = per_query[:, :, 1:]
     scalars = [mean[..., 0].mean(-1), mean[..., 1].nanmean(-1), mean[..., 2].mean(-1)]
     scalars += [diagonals[..., length - 1] / count, diagonals[..., length - 2] / count]
-    scalars += [diagonals @ distance.double() / count, signal.nanmean(-1)]
+    scalars += [diagonals @ distance.double() / count, signal.nanmean(-1), (scalars[2] > SINK).double()]
     spans = span_of(length)
     profile = diagonals.new_zeros(*diagonals.shape[:2], int(spans.max()) + 1)
     profile.index_add_(2, spans[distance], diagonals / count)

@@ -26,7 +26,7 @@ RANK_QUERIES = 128
 class HeadStatistics:
     """What every head does in some windows, one row each.
 
-    `ranks` holds effective and stable rank of the windows in `ranked`, which are rows of this batch.
+    `ranks` holds effective rank, stable rank and spectral gap of the windows in `ranked`, which are rows of this batch.
     """
 
     scalars: Float[Tensor, "context block head scalar"]
@@ -35,7 +35,7 @@ class HeadStatistics:
     signal: Float[Tensor, "context block head key_bin"]
     mixing: Float[Tensor, "context block measure"]
     ranked: tuple[int, ...]
-    ranks: Float[Tensor, "sampled block head two"]
+    ranks: Float[Tensor, "sampled block head three"]
 
 
 class HeadReading(local):
@@ -48,7 +48,7 @@ class HeadReading(local):
         self.skipped, self.drop = skipped, drop
         self.ranked: tuple[int, ...] = ()
         self.patterns: list[PatternSums] = []
-        self.ranks: list[Float[Tensor, "sampled head two"]] = []
+        self.ranks: list[Float[Tensor, "sampled head three"]] = []
         self.mixed: list[Float[Tensor, "context measure"]] = []
         self.state: Tensor | None = None
 
@@ -102,21 +102,23 @@ def reading_heads(view: View, *, skipped: int, drop: bool) -> Iterator[HeadReadi
         yield read
 
 
-def map_ranks(call: AttentionCall, windows: tuple[int, ...]) -> Float[Tensor, "sampled head two"]:
-    """Effective and stable rank of each head's map in some windows, over its first RANK_QUERIES rows.
+def map_ranks(call: AttentionCall, windows: tuple[int, ...]) -> Float[Tensor, "sampled head three"]:
+    """Effective rank, stable rank and spectral gap σ₁ − σ₂ of each head's map in some windows, over its first rows.
 
     exp(−Σ s log s), s = σ / Σσ (Roy and Vetterli, 2007), and Σσ² / σ₁². Singular values through the Gram matrix of the
     rows in float64: those below 1e-8 of the largest are rounding, and weigh nothing in either.
     """
     heads, length = call.query.shape[1:3]
-    ranks = torch.empty(len(windows), heads, 2, dtype=torch.float64)
+    ranks = torch.empty(len(windows), heads, 3, dtype=torch.float64)
     for row, window in enumerate(windows):
         (top,) = rows(one_window(call, window), range(min(length, RANK_QUERIES)), RANK_QUERIES)
         pattern = top.probabilities()[0].to("cpu", torch.float64)
         energy = torch.linalg.eigvalsh(pattern @ pattern.mT).clamp_min(0)
-        share = energy.sqrt() / energy.sqrt().sum(-1, keepdim=True)
+        sizes = energy.sqrt()
+        share = sizes / sizes.sum(-1, keepdim=True)
         ranks[row, :, 0] = torch.special.entr(share).sum(-1).exp()
         ranks[row, :, 1] = energy.sum(-1) / energy[:, -1]
+        ranks[row, :, 2] = sizes[:, -1] - sizes[:, -2]
     return ranks
 
 

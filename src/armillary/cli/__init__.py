@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from armillary._version import __version__
-from armillary.cli import asking, listing, showing, surveying
+from armillary.cli import asking, listing, showing, simulating, stores, surveying
 from armillary.errors import ArmillaryError
 
 app = typer.Typer(
@@ -38,7 +38,9 @@ def options(
 
 for command in (
     *(surveying.survey, showing.show, surveying.measure, showing.compare, showing.report, showing.explore),
-    *(showing.figure, asking.heads, asking.prompt, listing.models, listing.corpora, listing.info),
+    *(showing.figure, asking.heads, asking.weights, stores.stores, asking.travel, asking.prompt),
+    *(listing.models, listing.corpora, listing.info),
+    simulating.simulate,
 ):
     app.command()(command)
 

@@ -1,6 +1,6 @@
 """The commands that ask a model: what its heads do, what it makes of a text."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ import typer
 from armillary.cli.arguments import Loading, Model, Trust
 from armillary.cli.flags import spread
 from armillary.cli.output import Form
-from armillary.errors import RequestError
+from armillary.errors import RequestError, refuse_outside
 
 Mean = StrEnum("Mean", ["plain", "output"])
 CONTINUATION, ANSWER = 20, 16
@@ -45,6 +45,80 @@ def heads(
     frame = head_tables.head_table(opened, kind)
     printed = head_tables.printed if every else head_tables.summary
     form.show_rows(lambda: printed(opened, frame), frame)
+
+
+@spread
+def weights(
+    model: Model,
+    run: Annotated[
+        Path | None, typer.Option(help="Folder of a run of this model to add the spectra to.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to keep the results and their report in.")] = None,
+    block: Annotated[int | None, typer.Option(help="Print every head of this block.")] = None,
+    norms: Annotated[bool, typer.Option("--norms", help="Print every norm instead.")] = False,
+    seed: Annotated[int, typer.Option(help="Random seed of the control.")] = 0,
+    *,
+    loading: Loading,
+    form: Form,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+) -> None:
+    """Print what the spectra of a model's weights say, block by block, beside the random-weight control.
+
+    Nothing runs through the model; one block is read at a time. JSON and CSV give every head.
+    """
+    from armillary.printing import norms as norm_tables
+    from armillary.printing import weights as tables
+    from armillary.results.store import open as open_run
+    from armillary.runs.weights import weights as read_weights
+
+    joined = None if run is None else open_run(run)
+    view = replace(loading, dtype=loading.dtype or "auto").view(model, seed)  # as stored: pages of the file, not a copy
+    if block is not None:
+        refuse_outside("a block", block, 0, view.n_blocks - 1)
+    found = read_weights(view, joined, out=out, seed=seed, progress=not quiet)
+    if norms:
+        form.show_rows(lambda: norm_tables.printed(found), norm_tables.norm_rows(found))
+        return
+    form.show_rows(
+        lambda: tables.by_block(found) if block is None else tables.of_block(found, block), tables.head_rows(found)
+    )
+
+
+@spread
+def travel(
+    model: Model,
+    text: Annotated[str, typer.Argument(help="The text.")],
+    run: Annotated[
+        Path | None, typer.Option(help="Folder of a run of this model: the paths are added to it.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to keep the results and their report in.")] = None,
+    position: Annotated[int | None, typer.Option(help="Print this token. [default: the last one]")] = None,
+    tokens: Annotated[bool, typer.Option("--tokens", help="Print one row per token.")] = False,
+    lens: Annotated[
+        bool | None,
+        typer.Option("--lens/--no-lens", help="Decode states by the model's own head. [default: where it has one]"),
+    ] = None,
+    umap: Annotated[
+        bool, typer.Option("--umap", help="Add UMAP in three dimensions (extra `umap`; takes minutes).")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Random seed, of the control and of sampled embeddings.")] = 0,
+    *,
+    loading: Loading,
+    form: Form,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing about the passes.")] = False,
+) -> None:
+    """Follow one text through a model: how far its states turn from layer to layer, and what they decode to.
+
+    Every state goes through the model's own final norm. The random-weight control reads the same text.
+    """
+    from armillary.printing import travel as tables
+    from armillary.results.store import open as open_run
+    from armillary.runs.travel import travel as follow
+
+    joined = None if run is None else open_run(run)
+    view = loading.view(model, seed)
+    found = follow(view, text, joined, out=out, seed=seed, lens=lens, umap=umap, progress=not quiet)
+    form.show_rows(lambda: tables.by_token(found) if tokens else tables.by_layer(found, position), tables.rows(found))
 
 
 @spread

@@ -29,6 +29,7 @@ from armillary.figures.kit.colours import THEMES, css_variables, table
 from armillary.figures.kit.style import template
 from armillary.reporting.glossary import TERMS
 from armillary.reporting.plots import FigureFailed
+from armillary.results.reading import simulated
 from armillary.results.store import Run
 
 WEB = Path(__file__).parent / "web"
@@ -121,6 +122,8 @@ def model_of(run: Run) -> Load:
     """How a run's model is loaded: torch comes in here and not before."""
 
     def load(tell: Tell) -> Any:
+        if simulated(run.results):
+            raise RequestError("expected a run of a model, got a simulation: it has no model to ask")
         tell("starting PyTorch")
         from armillary.explorer import asking
 

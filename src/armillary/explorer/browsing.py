@@ -11,7 +11,7 @@ from armillary.figures import ERRORS, FIGURES, available
 from armillary.figures.position.planes import first_positions
 from armillary.reporting.content import missing
 from armillary.reporting.plots import naming
-from armillary.results.reading import array, has, label_of, numbers, require, row_of
+from armillary.results.reading import array, has, label_of, numbers, require, row_of, simulated
 from armillary.results.schema import GROUPS
 from armillary.results.schema.heads import SCALARS
 from armillary.results.schema.naming import KINDS, SCORES
@@ -37,6 +37,8 @@ def facts(run: Run) -> dict[str, Any]:
     shown = ("model", "corpus", "contexts", "length", "seed", "model_kind", "random_weights", "armillary")
     blocks, heads = head_counts(results)
     return {
+        "title": run.title,
+        "simulation": simulated(results),
         "about": {name: str(about[name]) for name in shown if str(about.get(name, ""))},
         "layers": layer_count(results),
         "blocks": blocks or max(layer_count(results) - 1, 0),
@@ -48,9 +50,16 @@ def facts(run: Run) -> dict[str, Any]:
         "measures": measures(results),
         "kinds": KINDS,
         "errors": ERRORS,
-        "empty": {view: f"Not in this run. `{GROUPS[group].command}` adds it." for view, group in VIEWS.items()},
+        "empty": {view: why_empty(results, group) for view, group in VIEWS.items()},
         "missing": missing(results),
     }
+
+
+def why_empty(results: xr.DataTree, group: str) -> str:
+    """What a view says that has nothing to show."""
+    if simulated(results):
+        return "Not in this run: a simulation has no model. Its figures show what it holds."
+    return f"Not in this run. `{GROUPS[group].command}` adds it."
 
 
 def layer_count(results: xr.DataTree) -> int:

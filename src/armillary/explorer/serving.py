@@ -10,7 +10,6 @@ import uvicorn
 
 from armillary.errors import RequestError
 from armillary.explorer.app import application
-from armillary.reporting.content import run_title
 from armillary.results.store import Run
 from armillary.results.store import open as open_run
 from armillary.system.progress import say
@@ -27,7 +26,7 @@ def explore(run: Run | str | os.PathLike[str], *, port: int | None = None, brows
     opened = run if isinstance(run, Run) else open_run(os.fspath(run))
     listening = bound(port)
     address = f"http://{HOST}:{listening.getsockname()[1]}/"
-    say(f"{run_title(opened)}: {address}  (Ctrl+C to stop)")
+    say(f"{opened.title}: {address}  (Ctrl+C to stop)")
     if browser:
         # The socket listens already: a browser that is quicker than the server waits for it.
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

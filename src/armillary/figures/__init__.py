@@ -17,8 +17,12 @@ from armillary.figures.kit.figure import SECTIONS, Figure
 from armillary.figures.kit.style import titled
 from armillary.figures.position import grams, planes, smoothness
 from armillary.figures.position import strength as position
+from armillary.figures.simulation import theory, walks
+from armillary.figures.sphere import angles, lens, paths
+from armillary.figures.sphere import norms as norm_shapes
 from armillary.figures.states import norms, outliers
 from armillary.figures.states import shares as states
+from armillary.figures.weights import localization, matrices, products, rotary, stores
 from armillary.results.reading import has
 from armillary.results.schema import GROUPS
 
@@ -30,6 +34,9 @@ FIGURES: dict[str, Figure] = {
     for subject in (
         *(states, norms, outliers, position, planes, grams, smoothness, context, depth),
         *(head_names, six_panels, head_position, heads, head_maps, mixing),
+        *(products, matrices, rotary, localization, stores),
+        *(walks, theory),
+        *(paths, angles, lens, norm_shapes),
     )
     for figure in subject.FIGURES
 }

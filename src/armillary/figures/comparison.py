@@ -58,8 +58,7 @@ def compared_curve(name: str, results: xr.DataTree) -> Estimate:
 
 def run_name(results: xr.DataTree, number: int) -> str:
     """Model and text of a run, numbered, as plotly may show them."""
-    about = results.attrs
-    return literal(f"{number}: {about.get('model', 'a model')} on {about.get('corpus', 'a text')}", 40)
+    return literal(f"{number}: {Run(results).title}", 40)
 
 
 def compare_finding(name: str, one: xr.DataTree, other: xr.DataTree) -> str:

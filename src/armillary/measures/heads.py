@@ -63,6 +63,13 @@ class MapRanks(NamedTuple):
     rank_stable_se: Float[np.ndarray, "head"]
 
 
+class SpectralGap(NamedTuple):
+    """σ₁ − σ₂ of single maps, mean over a sample of windows, and its standard error."""
+
+    spectral_gap: Float[np.ndarray, "head"]
+    spectral_gap_se: Float[np.ndarray, "head"]
+
+
 class Mixing(NamedTuple):
     """Similarity and rank collapse of the tokens of a window, and the norm of the attention's output.
 
@@ -140,6 +147,23 @@ def map_ranks(
     """Ranks of single maps (their first 128 rows), mean over the sampled windows: exp of the spectrum's entropy, and
     Σσ²/σ₁². A mean map would have other ranks: averaging maps adds directions."""
     return MapRanks(*over_groups(rank_effective_groups, ranked), *over_groups(rank_stable_groups, ranked))
+
+
+def spectral_gap(spectral_gap_groups: PerGroup, ranked: Int[np.ndarray, "group"]) -> SpectralGap:
+    """Gap between the two largest singular values of single maps (their first 128 rows), mean over sampled windows.
+
+    A large gap: one direction outweighs the others, and repeated attention collapses to rank 1 (Nait Saada and others).
+    """
+    return SpectralGap(*over_groups(spectral_gap_groups, ranked))
+
+
+def sink_rate(sink_rate_groups: PerGroup, windows: Int[np.ndarray, "group"]) -> Float[np.ndarray, "head"]:
+    """Share of windows in which position 0 gets more than 0.3 of a head's attention, mean over queries from 1 on.
+
+    Gu and others (2024) call a head a sink by this threshold. No interval: most heads have a rate of 0 or 1, where the
+    scatter over documents is 0 and says nothing.
+    """
+    return over_groups(sink_rate_groups, windows).mean
 
 
 def mixing(

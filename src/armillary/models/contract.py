@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import nn
 
-from armillary.errors import BrokenContract
+from armillary.errors import BrokenContract, NonFiniteError
 from armillary.models.attention import AttentionCall, attention_calls, attention_output, query_key_value
 from armillary.models.families import refuse_unknown_maths
 from armillary.models.hooks import first_output, hidden_states, hooked
@@ -154,10 +154,23 @@ def _compare(view: View, site: str, ours: torch.Tensor, theirs: torch.Tensor, re
         ours, theirs = ours[real.to(ours.device)], theirs[real.to(theirs.device)]
     size = theirs.double().abs().max()
     error = float((ours.double() - theirs.to(ours.device).double()).abs().max() / size.clamp_min(1e-30))
+    if error != error:
+        _refuse_not_finite(view)
     allowed = _TOLERANCES.get(view.dtype, 1e-1)
     if not error <= allowed:
         shape = tuple(theirs.shape)
         raise BrokenContract(_broken(view, site, f"a relative error of {error:.2g} over {allowed:g}, shape {shape}"))
+
+
+def _refuse_not_finite(view: View) -> None:
+    """NonFiniteError that names the weights which are NaN or infinite, where these make the error."""
+    bad = [name for name, weight in view.model.named_parameters() if not bool(torch.isfinite(weight).all())]
+    if bad:
+        more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+        raise NonFiniteError(
+            f"expected finite weights in {view.name}, got NaN or infinity in {bad[0]}{more}: "
+            "the checkpoint is damaged, fetch it again"
+        )
 
 
 def _broken(view: View, site: str, got: str) -> str:

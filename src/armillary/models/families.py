@@ -7,17 +7,20 @@ from typing import Any, Literal
 from armillary.errors import BrokenContract
 
 NormSite = Literal["before_attention", "after_attention", "before_mlp", "after_mlp"]
+MLPPart = Literal["in", "gate", "out"]
 NormPlace = Literal["pre", "post", "sandwich", "branch"]
 PositionKind = Literal["learned", "rope", "alibi", "none"]
 
 
 @dataclass(frozen=True)
 class Family:
-    """Where a family keeps its parts: paths of blocks and final norm from the backbone, all others from a block.
+    """Where a family keeps its parts: blocks, embeddings and final norm from the backbone, all others from a block.
 
     `fused` says how one matrix holds q, k and v: stacked (all q, all k, all v) or interleaved (q, k, v head by head).
     `place` says where norms stand: pre (x + f(norm x)), post (norm(x + f x)), branch (x + norm(f x)), sandwich (pre
-    and branch). `rules` lists, per config attribute that changes the maths, the values that this reading understands.
+    and branch). `embedding_norm` is a norm whose output block 0 receives as it is, `widening` what takes embeddings to
+    d_model where they are narrower. `rules` lists, per config attribute that changes the maths, the values that this
+    reading understands.
     """
 
     blocks: str
@@ -27,10 +30,13 @@ class Family:
     value: str
     output: str
     norms: dict[NormSite, str]
+    mlp: dict[MLPPart, str]
     final_norm: str | None
     place: NormPlace
     position: PositionKind
     position_embeddings: str | None = None
+    embedding_norm: str | None = None
+    widening: str | None = None
     rotary: str | None = None
     fused: Literal["stacked", "interleaved"] | None = None
     scale: str = "scaling"
@@ -54,10 +60,12 @@ _ENCODER = Family(
     value="attention.self.value",
     output="attention.output.dense",
     norms={"after_attention": "attention.output.LayerNorm", "after_mlp": "output.LayerNorm"},
+    mlp={"in": "intermediate.dense", "out": "output.dense"},
     final_norm=None,
     place="post",
     position="learned",
     position_embeddings="embeddings.position_embeddings",
+    embedding_norm="embeddings.LayerNorm",
     rules=_NO_CROSS,
 )
 
@@ -69,6 +77,7 @@ _ROTARY = Family(
     value="self_attn.v_proj",
     output="self_attn.o_proj",
     norms={"before_attention": "input_layernorm", "before_mlp": "post_attention_layernorm"},
+    mlp={"in": "mlp.up_proj", "gate": "mlp.gate_proj", "out": "mlp.down_proj"},
     final_norm="norm",
     place="pre",
     position="rope",
@@ -102,6 +111,7 @@ FAMILIES: dict[str, Family] = {
         fused="stacked",
         output="attn.c_proj",
         norms={"before_attention": "ln_1", "before_mlp": "ln_2"},
+        mlp={"in": "mlp.c_fc", "out": "mlp.c_proj"},
         final_norm="ln_f",
         place="pre",
         position="learned",
@@ -120,6 +130,7 @@ FAMILIES: dict[str, Family] = {
         value="attention.v_lin",
         output="attention.out_lin",
         norms={"after_attention": "sa_layer_norm", "after_mlp": "output_layer_norm"},
+        mlp={"in": "ffn.lin1", "out": "ffn.lin2"},
     ),
     "albert": replace(
         _ENCODER,
@@ -133,6 +144,9 @@ FAMILIES: dict[str, Family] = {
             "after_attention": "albert_layers.0.attention.LayerNorm",
             "after_mlp": "albert_layers.0.full_layer_layer_norm",
         },
+        mlp={"in": "albert_layers.0.ffn", "out": "albert_layers.0.ffn_output"},
+        embedding_norm=None,
+        widening="encoder.embedding_hidden_mapping_in",
         rules={**_NO_CROSS, "inner_group_num": (1,)},
     ),
     "bloom": Family(
@@ -144,6 +158,7 @@ FAMILIES: dict[str, Family] = {
         fused="interleaved",
         output="self_attention.dense",
         norms={"before_attention": "input_layernorm", "before_mlp": "post_attention_layernorm"},
+        mlp={"in": "mlp.dense_h_to_4h", "out": "mlp.dense_4h_to_h"},
         final_norm="ln_f",
         place="pre",
         position="alibi",
@@ -159,6 +174,7 @@ FAMILIES: dict[str, Family] = {
         value="attention.query_key_value",
         fused="interleaved",
         output="attention.dense",
+        mlp={"in": "mlp.dense_h_to_4h", "out": "mlp.dense_4h_to_h"},
         final_norm="final_layer_norm",
     ),
     "opt": replace(
@@ -166,9 +182,11 @@ FAMILIES: dict[str, Family] = {
         blocks="decoder.layers",
         output="self_attn.out_proj",
         norms={"before_attention": "self_attn_layer_norm", "before_mlp": "final_layer_norm"},
+        mlp={"in": "fc1", "out": "fc2"},
         final_norm="decoder.final_layer_norm",
         position="learned",
         position_embeddings="decoder.embed_positions",
+        widening="decoder.project_in",
         rotary=None,
         post_when=("do_layer_norm_before", False),
     ),
@@ -183,6 +201,7 @@ FAMILIES: dict[str, Family] = {
         _ROTARY,
         output="self_attn.dense",
         norms={"before_attention": "input_layernorm"},
+        mlp={"in": "mlp.fc1", "out": "mlp.fc2"},
         final_norm="final_layernorm",
         query_norm="self_attn.q_layernorm",
         key_norm="self_attn.k_layernorm",

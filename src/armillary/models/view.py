@@ -14,7 +14,7 @@ from torch import nn
 
 from armillary.errors import RequestError, refuse_outside
 from armillary.models.families import Family, NormSite, PositionKind
-from armillary.models.weights import Heads, Norm, heads_of, norm_of, submodule
+from armillary.models.weights import Heads, Norm, heads_of, matrices_of, norm_of, submodule
 
 Inputs = Int[torch.Tensor, "batch position"] | Int[np.ndarray, "batch position"] | Mapping[str, Any]
 """What a model is given: token ids, or its inputs by name."""
@@ -159,6 +159,23 @@ class View:
         family = self.known_family("per-head weights")
         return heads_of(self._block(block), family, self.n_heads, self.n_kv_heads, self.d_head)
 
+    def matrices(self, block: int) -> dict[str, Float[torch.Tensor, "inputs outputs"]]:
+        """The whole matrices of a block, acting from the left: query, key, value, output, mlp_in, mlp_gate, mlp_out."""
+        return matrices_of(self._block(block), self.known_family("weights"), self.heads(block))
+
+    def attention_norm(self, block: int) -> Norm | None:
+        """The norm whose output a block's attention reads, wherever it stands; None where it reads no norm's output.
+
+        In post-norm models this is the last norm of the block before, and for block 0 that of the embedding.
+        """
+        family = self.known_family("norms")
+        if family.place != "post":
+            return self.norm(block, "before_attention")
+        if block > 0:
+            return self.norm(block - 1, "after_mlp")
+        module = submodule(self.backbone, family.embedding_norm)
+        return None if module is None else norm_of(module, family, self.d_model)
+
     def norm(self, block: int, site: NormSite = "before_attention") -> Norm | None:
         """The norm at a site of a block; None where this model has none there."""
         family = self.known_family("norms")
@@ -179,6 +196,15 @@ class View:
     def embedding_scale(self) -> float:
         """What the model multiplies embeddings with before block 0; 1 for most."""
         return float(getattr(self.backbone.get_input_embeddings(), "scalar_embed_scale", 1.0))
+
+    @property
+    def embeddings(self) -> Float[torch.Tensor, "vocab d_model"]:
+        """Every token in the hidden space, before positions, norm and scale; widened where embeddings are narrower.
+
+        A bias of the widening is common to all tokens and not counted.
+        """
+        widening: Any = submodule(self.backbone, self.known_family("embeddings").widening)
+        return self.W_E if widening is None else self.W_E @ widening.weight.detach().T
 
     @property
     def W_U(self) -> Float[torch.Tensor, "d_embedding vocab"] | None:

@@ -114,6 +114,19 @@ def heads_of(block: nn.Module, family: Family, n_heads: int, n_kv_heads: int, d_
     )
 
 
+def matrices_of(block: nn.Module, family: Family, heads: Heads) -> dict[str, torch.Tensor]:
+    """The whole matrices of a block by name, [in, out]: those of the attention over all heads, then the MLP's."""
+    own = [heads.kv_head.index(kv_head) for kv_head in dict.fromkeys(heads.kv_head)]
+    columns = "head d_model d_head -> d_model (head d_head)"
+    return {
+        "query": rearrange(heads.W_Q, columns),
+        "key": rearrange(heads.W_K[own], columns),
+        "value": rearrange(heads.W_V[own], columns),
+        "output": rearrange(heads.W_O, "head d_head d_model -> (head d_head) d_model"),
+        **{f"mlp_{part}": _matrix(block.get_submodule(path))[0] for part, path in family.mlp.items()},
+    }
+
+
 _Projection = tuple[torch.Tensor, torch.Tensor]
 
 
@@ -159,13 +172,32 @@ def submodule(module: nn.Module, path: str | None) -> nn.Module | None:
     return found
 
 
-def _matrix(module: nn.Module) -> _Projection:
-    """Weight [in, out] and bias [out]; a missing bias is zero."""
-    if not isinstance(module, nn.Linear | Conv1D) or not module.weight.is_floating_point():
+def _matrix(module: Any) -> _Projection:
+    """Weight [in, out] and bias [out]; a missing bias is zero, a quantised weight is taken out of its packing."""
+    packed = type(getattr(module, "weight", None)).__name__ in ("Params4bit", "Int8Params")  # of bitsandbytes
+    plain = _dequantised(module) if packed else None
+    if plain is None and (not isinstance(module, nn.Linear | Conv1D) or not module.weight.is_floating_point()):
         raise RequestError(
             f"expected a plain Linear or Conv1D to read weights from, got {type(module).__name__}: "
             "load the model without quantisation or adapters"
         )
-    weight = module.weight.detach() if isinstance(module, Conv1D) else module.weight.detach().T
+    stored = module.weight.detach() if plain is None else plain
+    weight = stored if isinstance(module, Conv1D) else stored.T
     bias = module.bias
     return weight, weight.new_zeros(weight.shape[1]) if bias is None else bias.detach()
+
+
+def _dequantised(module: Any) -> torch.Tensor:
+    """The weight of a bitsandbytes layer as plain numbers [out, in], float32; of this one matrix only."""
+    weight = module.weight
+    if type(weight).__name__ == "Params4bit":
+        try:
+            from bitsandbytes.functional import dequantize_4bit
+        except ImportError as error:
+            raise RequestError(
+                "expected bitsandbytes to unpack 4-bit weights, got none: pip install bitsandbytes, or load the model "
+                "without quantisation"
+            ) from error
+        return dequantize_4bit(weight.data, weight.quant_state).float()
+    sizes = module.state.SCB if weight.SCB is None else weight.SCB  # a first pass moves them into the layer's state
+    return weight.data.float() * (sizes.float() / 127)[:, None]

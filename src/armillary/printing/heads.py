@@ -8,7 +8,7 @@ from armillary.errors import RequestError, did_you_mean
 from armillary.printing.numbers import draws_of, factor, heading, number, with_error
 from armillary.printing.panels import Column, Panels
 from armillary.results.reading import array, draws, has, label_of, require
-from armillary.results.schema.heads import SCALARS
+from armillary.results.schema.heads import PLAIN, SCALARS
 from armillary.results.schema.naming import KINDS, REPEATED, SCORES
 from armillary.results.store import Run
 
@@ -34,7 +34,7 @@ def head_table(run: Run, kind: str | None = None) -> pd.DataFrame:
     held = run.results.children
     require(run.results, "taxonomy" if wanted or "heads" not in held else "heads")
     columns = {"kind": array(run.results, "taxonomy/kind")} if "taxonomy" in held else {}
-    for group, names in (("taxonomy", SCORES), ("heads", SCALARS)):
+    for group, names in (("taxonomy", SCORES), ("heads", SCALARS | PLAIN)):
         paths = {f"{name}{ending}": f"{group}/{name}{ending}" for name in names for ending in ("", "_se")}
         columns |= {name: array(run.results, path) for name, path in paths.items() if has(run.results, path)}
     shape = next(iter(columns.values())).shape
@@ -127,7 +127,7 @@ def terms(frame: pd.DataFrame) -> list[Column]:
 
 def title(run: Run) -> str:
     """Whose heads, on which text."""
-    return f"Attention heads of {run.provenance.get('model', 'a model')} on {run.provenance.get('corpus', 'a text')}"
+    return f"Attention heads of {run.title}"
 
 
 def caption(run: Run) -> str:

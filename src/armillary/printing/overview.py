@@ -1,4 +1,4 @@
-"""What `show` prints of one run: the table of its layers, else that of its heads, else the groups that it holds."""
+"""What `show` prints of one run: the table of its layers, else of its heads or weights, else its groups."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from armillary.printing import heads, layers
+from armillary.printing import heads, layers, simulation, weights
+from armillary.results.reading import lacking, simulated
 from armillary.results.schema import GROUPS
 from armillary.results.store import Run
 
@@ -27,13 +28,17 @@ def decomposition(run: Run) -> Shown:
 
 
 def overview(run: Run) -> Shown:
-    """What there is to show: layers, heads, or a list of the groups; what is missing, with the command that adds it."""
+    """What there is to show: layers, heads, weights, or a list of the groups; what is missing, and what adds it."""
     held = set(run.results.children)
+    if simulated(run.results) and simulation.GROUP in held:
+        return Shown(simulation.rows(run), simulation.printed(run))
     if held.issuperset(layers.GROUPS):
         return decomposition(run)
     if held & {"taxonomy", "heads"}:
         rows = heads.head_table(run)
         return Shown(rows, Group(heads.summary(run, rows), Text(missing(run))))
+    if "weights" in held:
+        return Shown(weights.head_rows(run), Group(weights.by_block(run), Text(missing(run))))
     return Shown(groups(run), Group(contents(run), Text(missing(run))))
 
 
@@ -48,9 +53,7 @@ def groups(run: Run) -> pd.DataFrame:
 
 def contents(run: Run) -> Table:
     """The groups for a terminal."""
-    about = run.provenance
-    title = f"{about.get('model', 'a model')} on {about.get('corpus', 'a text')}: groups of results"
-    table = Table(title=Text(title), title_justify="left")
+    table = Table(title=Text(f"{run.title}: groups of results"), title_justify="left")
     for name in ("group", "about", "results"):
         table.add_column(name, overflow="fold", justify="right" if name == "results" else "left")
     for group, row in groups(run).iterrows():
@@ -60,8 +63,5 @@ def contents(run: Run) -> Table:
 
 def missing(run: Run) -> str:
     """What the run does not hold, by the command that adds it."""
-    lacking: dict[str, list[str]] = {}
-    for name, group in GROUPS.items():
-        if name not in run.results.children:
-            lacking.setdefault(group.command, []).append(f"/{name}")
-    return "\n".join(f"`{command}` adds {', '.join(names)}." for command, names in lacking.items())
+    named = {command: ", ".join(f"/{name}" for name in names) for command, names in lacking(run.results).items()}
+    return "\n".join(f"`{command}` adds {names}." for command, names in named.items())

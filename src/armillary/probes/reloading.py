@@ -4,6 +4,7 @@ from typing import Any
 
 from armillary.errors import RequestError, SourceError
 from armillary.models import View, load
+from armillary.results.reading import simulated
 from armillary.results.store import Run
 
 
@@ -34,6 +35,8 @@ def reloaded(run: Run, **options: Any) -> View:
 
 def refuse_another(run: Run, view: View) -> None:
     """Refuse a model that is not the run's own; weights that are not in memory have no hash to compare."""
+    if simulated(run.results):
+        raise SourceError(f"expected a run of {view.name}, got {shown(run)}, a simulation: give a run of this model")
     then, now = (str(about.get("model_sha256", "")) for about in (run.provenance, view.provenance))
     if then and now and then != now:
         raise SourceError(

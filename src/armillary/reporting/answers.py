@@ -1,4 +1,4 @@
-"""The first screen of a report: seven questions, and what a run says to them with number, error and null."""
+"""The first screen of a report: a few questions, and what a run says to them with number, error and null."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -88,6 +88,18 @@ def kinds_of_heads(results: xr.DataTree) -> str:
     return ", ".join([*counts, others]) + control
 
 
+def nearest(results: xr.DataTree) -> str | None:
+    """How often the likeliest token is the one with the largest cosine; None without a head."""
+    path = "norm_geometry/argmax_agreement"
+    if not has(results, path) or not np.isfinite(numbers(results, path)):
+        return None
+    margin = np.nan
+    if has(results, f"{path}_se"):
+        margin = half_width(draws(results, path), LEVEL) * float(numbers(results, f"{path}_se"))
+    share = quoted(float(numbers(results, path)), float(margin), "%")
+    return f"In {share} of states the likeliest token also has the largest cosine with the state"
+
+
 def of_kind(name: str, count: int) -> str:
     """Heads of one kind in words: 1 induction head, 3 attention sinks."""
     word = KINDS[name]
@@ -114,4 +126,9 @@ QUESTIONS = (
     Question("Are position and context orthogonal?", ("incoherence", "position-gram")),
     Question("Where are the massive activations?", ("outlier-tokens",), massive),
     Question("Which kinds of heads are there?", ("head-names", "head-grid", "head-distances"), heads),
+    Question("Do norms put states on a sphere?", ("norm-radii", "norm-axes")),
+    Question("Is the likeliest token the nearest one?", ("norm-radii",), nearest),
+    Question("How far do tokens travel?", ("travel-paths",)),
+    Question("Does the published law of localization hold?", ("simulated-rho",)),
+    Question("Does the softmax attend where ρ is high?", ("simulated-attention",)),
 )

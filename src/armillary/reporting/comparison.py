@@ -10,7 +10,7 @@ from armillary.figures import ERRORS, SECTIONS
 from armillary.figures.comparison import compare_figure, compare_finding
 from armillary.figures.kit.style import HEIGHT
 from armillary.figures.kit.words import counted, span
-from armillary.reporting.content import command, missing, run_title
+from armillary.reporting.content import command, missing
 from armillary.reporting.kinds import Answer, Plot, Report
 from armillary.reporting.plots import plotted
 from armillary.results.comparing import compare
@@ -48,10 +48,10 @@ def comparison_report(one: Run, other: Run) -> Report:
     compared = compare(one, other)
     paths = sorted(compared_paths(compared), key=lambda path: order_of(section_of(path)))
     plots = {path: compared_plot(path, one.results, other.results) for path in paths}
-    names = [f"{place}: {run_title(run)}" for place, run in enumerate((one, other), 1)]
+    names = [f"{place}: {run.title}" for place, run in enumerate((one, other), 1)]
     lacking = {name: missing(run.results) for name, run in zip(names, (one, other), strict=True)}
     return Report(
-        title=f"{run_title(one)}, and {run_title(other)}",
+        title=f"{one.title}, and {other.title}",
         about=f"The two differ in {settings_in_words(str(compared.attrs['differ_in']))}",
         answers=[difference(path, plots[path]) for path in FIRST if path in plots] + angle_answer(one, other, compared),
         note=f"{ERRORS} {shared_documents(one, other)}",

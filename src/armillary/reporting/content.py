@@ -1,7 +1,8 @@
 """What the report of one run says: a plot for every figure of the registry that the run has results for."""
 
 import shlex
-from itertools import groupby
+from collections.abc import Mapping
+from typing import Any
 
 import plotly.graph_objects as go
 import xarray as xr
@@ -10,14 +11,16 @@ from armillary.figures import ERRORS, Figure, available
 from armillary.reporting.answers import answers
 from armillary.reporting.kinds import Plot, Report
 from armillary.reporting.plots import plotted
-from armillary.results.reading import why_no_error
-from armillary.results.schema import GROUPS
+from armillary.results.reading import lacking, simulated, why_no_error
 from armillary.results.store import Run
+
+LETTERS = 100
+"""How much of a followed text stands on the first screen."""
 
 
 def run_report(run: Run) -> Report:
     """The report of one run, figures in the order of the registry."""
-    title = run_title(run)
+    title = run.title
     plots = [figure_plot(figure, run.results) for figure in available(run.results)]
     return Report(
         title=title,
@@ -42,31 +45,43 @@ def figure_plot(figure: Figure, results: xr.DataTree) -> Plot:
 
 def missing(results: xr.DataTree) -> list[str]:
     """What a run does not hold, one sentence for each command that adds it."""
-    lacking = [name for name in GROUPS if name not in results.children]
-    by_command = groupby(lacking, key=lambda name: GROUPS[name].command)
     return [
-        f"Not in this run: {', '.join(f'/{name}' for name in names)}. `{line}` adds it." for line, names in by_command
+        f"Not in this run: {', '.join(f'/{name}' for name in names)}. `{line}` adds it."
+        for line, names in lacking(results).items()
     ]
-
-
-def run_title(run: Run) -> str:
-    """Model and text."""
-    about = run.provenance
-    return f"{about.get('model', 'a model')} on {about.get('corpus', 'a text')}"
 
 
 def reading(run: Run) -> str:
     """What was read, as far as the run says."""
     about = run.provenance
+    if simulated(run.results):
+        return walked(about) if {"walks", "length", "width", "draws"} <= set(about) else ""
     parts = [f"{about['contexts']} windows of {about['length']} tokens"] if {"contexts", "length"} <= set(about) else []
     parts += [f"standard errors by jackknife over {about['groups']}"] if "groups" in about else []
     parts += [reason] if (reason := why_no_error(run.results)) else []
     parts += ["position 0 left out"] if about.get("first") == "drop" else []
+    parts += [f"followed text: ‘{text}’"] if (text := followed_text(run.results)) else []
     return "; ".join(parts)
 
 
+def followed_text(results: xr.DataTree) -> str:
+    """The text whose tokens were followed through the model, cut to a line."""
+    text = str(results["travel"].attrs.get("source", "")) if "travel" in results.children else ""
+    return text if len(text) <= LETTERS else f"{text[:LETTERS]} …"
+
+
+def walked(about: Mapping[str, Any]) -> str:
+    """What was simulated."""
+    walks = f"{about['walks']} random walks of {about['length']} tokens of width {about['width']}"
+    return f"{walks} for each of {about['draws']} draws of W_QK; standard errors over walks"
+
+
+MAKING = ("armillary survey ", "armillary simulate ")
+"""Commands that make a run."""
+
+
 def command(*runs: Run) -> str:
-    """The commands that make the page again: the surveys, where the command line made them, and the report."""
-    surveys = [str(run.provenance.get("command", "")) for run in runs]
-    made = [line for line in dict.fromkeys(surveys) if line.startswith("armillary survey ")]
+    """The commands that make the page again: what made the runs, where the command line did, and the report."""
+    commands = [str(run.provenance.get("command", "")) for run in runs]
+    made = [line for line in dict.fromkeys(commands) if line.startswith(MAKING)]
     return "\n".join([*made, shlex.join(["armillary", "report", *(str(run.folder or "RUN") for run in runs)])])

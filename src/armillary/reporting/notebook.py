@@ -6,7 +6,7 @@ import xarray as xr
 
 from armillary.figures import Figure, available
 from armillary.printing.layers import table
-from armillary.reporting.content import missing, reading, run_title
+from armillary.reporting.content import missing, reading
 from armillary.reporting.plots import FigureFailed, naming
 from armillary.results.reading import label_of
 from armillary.results.store import Run
@@ -26,7 +26,7 @@ ROWS = 7
 def summary(run: Run) -> str:
     """Title, some layers of the table, what the run lacks, and the names that `run.plot` takes, as HTML."""
     results = run.results
-    parts = [f"<h4>{escape(run_title(run))}</h4>", f"<p>{escape(reading(run))}</p>"]
+    parts = [f"<h4>{escape(run.title)}</h4>", f"<p>{escape(reading(run))}</p>"]
     if {"variance", "position", "norms"} <= set(results.children):
         layers = table(run)
         some = layers.iloc[:: max(1, -(-len(layers) // ROWS))]

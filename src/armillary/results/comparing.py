@@ -10,7 +10,7 @@ from armillary.measures.errors.groups import means_without
 from armillary.measures.errors.jackknife import half_width, standard_error
 from armillary.measures.errors.testing import discoveries, p_values
 from armillary.results.angles import position_angles
-from armillary.results.reading import LEVEL, WINDOWS, array, draws, has, kept, row_of
+from armillary.results.reading import LEVEL, WINDOWS, array, draws, has, kept, row_of, simulated
 from armillary.results.store import Run, tree_of
 from armillary.results.two_runs import (
     RUNS,
@@ -71,7 +71,10 @@ def compared_group(one: Run, other: Run, group: str, *, paired: bool) -> tuple[x
 
 
 def refuse_nothing_in_common(one: Run, other: Run) -> None:
-    """Refuse two runs that hold no group in common."""
+    """Refuse two runs that hold no group in common, and simulations, which have neither layers nor blocks."""
+    for run in (one, other):
+        if simulation := simulated(run.results):
+            raise RequestError(f"expected two runs of models, got a simulation of {simulation}: show it by itself")
     held = [", ".join(f"/{name}" for name in run.results.children) or "nothing" for run in (one, other)]
     if not set(one.results.children) & set(other.results.children):
         raise RequestError(f"expected two runs with a group in common, got {held[0]} and {held[1]}: nothing to compare")

@@ -1,5 +1,7 @@
 """From labelled sums to labelled results: every measure that the schema names, run on what it asks for."""
 
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +29,30 @@ def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     results: dict[str, xr.Dataset] = {}
     for name, group in GROUPS.items():
         if group.measures and group.inputs[0] in groups:
-            arrays, made = inputs(group.inputs, {**groups, **results}), []
-            for measure in group.measures:
-                made.append(labelled(measure, side_by_side)(arrays))
-                arrays |= {str(field): made[-1][field] for field in made[-1].data_vars}
-            results[name] = described(name, with_coordinates(xr.merge(made, join="exact")))
+            arrays = inputs(group.inputs, {**groups, **results})
+            made = measures_of(group.measures, arrays)
+            if made:
+                results[name] = described(name, with_coordinates(xr.merge(made, join="exact")))
     return results
+
+
+def measures_of(measures: Iterable[Callable[..., Any]], arrays: dict[str, Any]) -> list[xr.Dataset]:
+    """What some measures give, each from what is given and what those before it gave.
+
+    A measure whose parameters are not there is left out: not every model rotates, not every run has heads.
+    """
+    made: list[xr.Dataset] = []
+    for measure in measures:
+        if not missing_parameters(measure, arrays):
+            made.append(labelled(measure, side_by_side)(arrays))
+            arrays |= {str(field): made[-1][field] for field in made[-1].data_vars}
+    return made
+
+
+def missing_parameters(measure: Callable[..., Any], arrays: Mapping[str, Any]) -> list[str]:
+    """The parameters that a measure must have and does not find."""
+    parameters = inspect.signature(measure).parameters.items()
+    return [name for name, each in parameters if name not in arrays and each.default is inspect.Parameter.empty]
 
 
 def remeasured(folder: Path) -> Run:

@@ -18,8 +18,11 @@ LEVEL = 0.95
 ENDINGS = ("_se", "_low", "_high")
 """What may stand beside a result: its standard error, or its lowest and highest value with a group left out."""
 
-REPEATS, WINDOWS = "repeats/induction_repeats", "head_groups/windows"
-"""Where a run says how many windows of repeated tokens, and how many groups of documents, it has."""
+REPEATS, WINDOWS, BLOCKS = "repeats/induction_repeats", "head_groups/windows", "weights/trace_qk"
+"""Where a run says how many windows of repeated tokens, groups of documents, and blocks it has."""
+
+SIMULATED = "simulated"
+"""The attribute of a group that says on how many simulated draws its errors rest."""
 
 
 def has(results: xr.DataTree, path: str) -> bool:
@@ -57,6 +60,21 @@ def require(results: xr.DataTree, *groups: str) -> None:
         raise RequestError(f"expected a run with /{lacking[0]}, got {held}: `{GROUPS[lacking[0]].command}` adds it")
 
 
+def simulated(results: xr.DataTree) -> str:
+    """What a run simulates, where it holds simulations alone and no model was asked; empty otherwise."""
+    held = [GROUPS[name].simulates for name in results.children if name in GROUPS]
+    return ", ".join(dict.fromkeys(held)) if all(held) else ""
+
+
+def lacking(results: xr.DataTree) -> dict[str, list[str]]:
+    """The groups that a run does not hold, by the command that adds them; to a simulation nothing can be added."""
+    found: dict[str, list[str]] = {}
+    for name, group in GROUPS.items():
+        if name not in results.children and not group.simulates and not simulated(results):
+            found.setdefault(group.command, []).append(name)
+    return found
+
+
 def row_of(path: str) -> Variable:
     """The schema's row of group/variable; an empty one for what the schema does not know."""
     group, _, variable = path.partition("/")
@@ -77,13 +95,17 @@ def label_of(path: str) -> str:
 
 
 def draws(results: xr.DataTree, path: str) -> int | float:
-    """On how many independent draws the error of a result rests: the effective number of groups, or of repeats.
+    """On how many independent draws the error of a result rests: effective groups, or repeats, or blocks.
 
     Degrees of freedom are one less. 0 where the run does not say, and then there is no interval.
     """
     group, row = path.partition("/")[0], row_of(path)
     if row.error == "repeats":
         return array(results, REPEATS).sizes["repeat"] if has(results, REPEATS) else 0
+    if row.error == "blocks":
+        return array(results, BLOCKS).sizes["block"] if has(results, BLOCKS) else 0
+    if row.error == "simulated":
+        return float(results.children[group].attrs.get(SIMULATED, 0))
     if "groups" in results.children[group].attrs:  # a probe that read some of the groups says of how many
         return float(results.children[group].attrs["groups"])
     if row.draws and has(results, row.draws):

@@ -11,6 +11,7 @@ import xarray as xr
 from armillary.errors import StoreError, reason
 from armillary.results.draft import Draft
 from armillary.results.former import Results, renamed
+from armillary.results.reading import simulated
 from armillary.results.schema import FORMAT, GROUPS
 
 if TYPE_CHECKING:
@@ -31,6 +32,14 @@ class Run:
         """Model, text, settings, versions and command."""
         return {str(name): value for name, value in self.results.attrs.items()}
 
+    @property
+    def title(self) -> str:
+        """Model and text, as far as the run has them: smollm2 on wikitext2; smollm2. Or what it simulates."""
+        if simulation := simulated(self.results):
+            return f"Simulated {simulation}"
+        model, corpus = (str(self.provenance.get(key) or "") for key in ("model", "corpus"))
+        return f"{model or 'a model'} on {corpus}" if corpus else model or "a run"
+
     def plot(self, name: str, theme: str = "light") -> "go.Figure":
         """One figure by name, "position-share", with its finding as title; a wrong name lists those of this run."""
         from armillary.figures import plot  # plotly is loaded when a figure is asked for
@@ -38,9 +47,8 @@ class Run:
         return plot(self.results, name, theme)
 
     def __repr__(self) -> str:
-        about = self.provenance
         where = f" in {self.folder}" if self.folder else ""
-        return f"Run({about.get('model')} on {about.get('corpus')}, groups {', '.join(self.results.children)}{where})"
+        return f"Run({self.title}, groups {', '.join(self.results.children)}{where})"
 
     def _repr_html_(self) -> str:
         from armillary.reporting.notebook import summary
@@ -92,7 +100,8 @@ def open(folder: str | Path) -> Run:
     folder = Path(folder)
     trees = [read(path) for path in files_of(folder)]
     groups = {name: renamed(name, node.to_dataset()) for tree in trees for name, node in tree.children.items()}
-    attributes = {str(key): value for tree in reversed(trees) for key, value in tree.attrs.items()}
+    first = sorted(trees, key=lambda tree: "model" not in tree.attrs)  # what is simulated has none
+    attributes = {str(key): value for tree in reversed(first) for key, value in tree.attrs.items()}
     return Run(tree_of(groups, attributes), folder)
 
 

@@ -9,7 +9,7 @@ from armillary.attention.mixing import MIXING
 from armillary.attention.pattern_sums import SCALARS, position_bins, span_of
 from armillary.surveys.sums.heads import Heads
 
-RANKS = ("rank_effective", "rank_stable")
+RANKS = ("rank_effective", "rank_stable", "spectral_gap")
 
 
 def head_dataset(heads: Heads, length: int) -> xr.Dataset:

@@ -1,4 +1,4 @@
-"""A progress bar with tokens per second and time left; silent where nobody watches."""
+"""A progress bar with time left, and tokens per second in a pass; silent where nobody watches."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,14 +19,21 @@ class TokensPerSecond(ProgressColumn):
 @contextmanager
 def progress(label: str, contexts: int, length: int, *, show: bool) -> Iterator[Callable[[int], None]]:
     """A bar on standard error for as long as the `with` lasts; call what it yields with the number of windows read."""
+    with progress_of(label, contexts * length, TokensPerSecond(), show=show) as advance:
+        yield lambda windows: advance(windows * length)
+
+
+@contextmanager
+def progress_of(label: str, total: int, *beside: ProgressColumn, show: bool) -> Iterator[Callable[[int], None]]:
+    """A bar over any number of steps; call what it yields with the number of steps done."""
     console = Console(stderr=True)
     if not show or not (console.is_terminal or console.is_jupyter):
-        yield lambda windows: None
+        yield lambda steps: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"))
-    with Progress(*columns, TokensPerSecond(), TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task(label, total=contexts * length)
-        yield lambda windows: bar.advance(task, windows * length)
+    with Progress(*columns, *beside, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda steps: bar.advance(task, steps)
 
 
 def say(line: str) -> None:

@@ -12,16 +12,20 @@ EXTRAS = ("datasets", "ray", "umap-learn")
 
 def surroundings() -> dict[str, str | int]:
     """What stands in the provenance of every file: versions, threads, the command that asked, the time."""
-    import torch
-
     return {
         "versions": ", ".join(f"{name} {installed(name)}" for name in PACKAGES),
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
-        "threads": torch.get_num_threads(),
+        "threads": threads(),
         "command": command(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def threads() -> int:
+    """How many threads torch has, where something loaded it; else how many cores there are."""
+    torch = sys.modules.get("torch")
+    return int(torch.get_num_threads()) if torch is not None else os.cpu_count() or 1
 
 
 def command() -> str:

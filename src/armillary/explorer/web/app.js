@@ -17,9 +17,10 @@ function tabs(current) {
 async function show() {
   shown.abort();
   shown = new AbortController();
-  const view = state().view in VIEWS ? state().view : "layers";
+  const asked = state().view in VIEWS ? state().view : "layers";
+  const view = run.simulation && asked === "layers" ? "figures" : asked; // a simulation has no layers
   document.getElementById("views").replaceChildren(...tabs(view));
-  document.title = `Armillary: ${VIEWS[view][0].toLowerCase()} of ${run.about.model ?? "a run"}`;
+  document.title = `Armillary: ${VIEWS[view][0].toLowerCase()} of ${run.about.model ?? run.title}`;
   await VIEWS[view][1](main, run, shown.signal);
 }
 
@@ -54,7 +55,7 @@ function about({ corpus, contexts, length }) {
 
 try {
   [run] = await Promise.all([read("run"), readColours()]);
-  document.getElementById("model-name").textContent = run.about.model ?? "";
+  document.getElementById("model-name").textContent = run.about.model ?? run.title;
   document.getElementById("about").textContent = about(run.about);
   addEventListener("popstate", show);
   await show();

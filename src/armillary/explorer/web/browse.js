@@ -69,6 +69,7 @@ export async function layers(main, run, signal) {
 function mark(plot, layer) {
   const { data, layout } = plot.figure;
   const steps = layout.sliders?.[0]?.steps;
+  if (steps?.some((step) => Number.isNaN(Number(step.label)))) return null; // not through layers
   if (steps) {
     const far = steps.map((step) => Math.abs(Number(step.label) - layer));
     const nearest = far.indexOf(Math.min(...far));
@@ -100,12 +101,12 @@ export async function figures(main, run, signal) {
   }, 60));
   main.replaceChildren(
     el("nav", { class: "sections", "aria-label": "Sections" }, links),
-    el("div", { class: "controls sticky" }, control),
+    run.layers || run.blocks ? el("div", { class: "controls sticky" }, control) : "",
     el("p", { class: "hint" }, run.errors),
     list,
     ...run.missing.map((sentence) => el("p", { class: "hint missing" }, sentence)),
   );
-  stepping(list, control.step);
+  if (run.layers || run.blocks) stepping(list, control.step);
   for (const { name } of run.figures.filter((figure) => figure.section === section)) {
     const waiting = el("section", { class: "card" }, busy("Drawing …"));
     list.append(waiting);

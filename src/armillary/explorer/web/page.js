@@ -64,7 +64,8 @@ export const readColours = async () => (themes = await read("themes"));
 
 /** On a narrow page a square matrix is no higher than it is wide. */
 function fitting(layout, width) {
-  if (!layout.yaxis?.scaleanchor || layout.xaxis2 || !layout.height) return {};
+  if (!layout.scene && (!layout.yaxis?.scaleanchor || layout.xaxis2)) return {};
+  if (!layout.height) return {};
   const { t = 24, b = 48, l = 52, r = 14 } = layout.margin ?? {};
   return { height: Math.min(layout.height, Math.max(width, 120) - l - r + t + b) };
 }

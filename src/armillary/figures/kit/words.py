@@ -21,6 +21,8 @@ NO_NULL = "this run has no null for it"
 OVER = {
     "documents": "95 % interval over documents",
     "repeats": "95 % interval over repeats of the random-token test",
+    "blocks": "95 % interval over blocks",
+    "simulated": "95 % interval over simulated draws",
 }
 """What a standard error is over, as the schema has it, in words."""
 
@@ -80,6 +82,12 @@ def number(value: float) -> str:
         return f"{signed(mantissa)} × 10{str(int(exponent)).translate(RAISED)}"
     digits = 2 if value == 0 else max(0, 2 - int(np.floor(np.log10(abs(value)))))
     return signed(f"{value:.{digits}f}".rstrip("0").rstrip(".") if digits else f"{value:.0f}")
+
+
+def median(values: Float[np.ndarray, "*shape"]) -> float:
+    """The median of the values that are known; NaN where none is."""
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if known.size else float("nan")
 
 
 def signed(text: str) -> str:

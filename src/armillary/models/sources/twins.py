@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -9,6 +10,8 @@ import torch
 from armillary.errors import SourceError
 from armillary.models.sources.checkpoints import Checkpoint, auto_class
 from armillary.models.sources.quiet import quiet
+from armillary.models.view import View
+from armillary.models.weights import submodule
 
 
 @contextmanager
@@ -45,3 +48,32 @@ def twin_of_model(model: Any, seed: int) -> Any:
     with quiet(), seeded(seed):
         twin = type(model)._from_config(model.config, dtype=model.dtype)
     return twin.to(model.device)
+
+
+def twin_blocks(view: View, seed: int) -> Iterator[tuple[int, View]]:
+    """Every block of the random-weight control, with a View in which it and the one before it hold weights.
+
+    The control is never whole in memory: other parts of it have shapes and no numbers.
+    """
+    with quiet(), torch.device("meta"):
+        model = type(view.model)._from_config(view.model.config, dtype=view.model.dtype)
+    twin = replace(view, model=model)
+    family = twin.known_family("weights")
+    before = submodule(twin.backbone, family.embedding_norm)
+    for block, module in enumerate(twin.blocks):
+        with seeded(seed + block):
+            for part in (before, module):
+                if part is not None:
+                    initialised(model, part)
+        yield block, twin
+        if before is not None and before is not module:
+            before.to_empty(device="meta")
+        before = module
+
+
+def initialised(model: Any, part: torch.nn.Module) -> None:
+    """Fill a part of a model with fresh weights by the model's own rule, unless it holds some."""
+    if any(parameter.is_meta for parameter in part.parameters()):
+        part.to_empty(device="cpu")
+        part.apply(model._init_weights)
+        part.requires_grad_(False)

@@ -15,8 +15,8 @@ const theme = () => document.documentElement.dataset.theme || (preferred.matches
 const look = () => stored("themes")[theme()];
 const drawing = new Map();
 
-function fitting(layout, width) { // on a narrow page a square matrix is no higher than it is wide
-  if (!(layout.yaxis || {}).scaleanchor || layout.xaxis2) return layout.height;
+function fitting(layout, width) { // on a narrow page a square matrix or a sphere is no higher than it is wide
+  if (!layout.scene && (!(layout.yaxis || {}).scaleanchor || layout.xaxis2)) return layout.height;
   const { t = 24, b = 48, l = 52, r = 14 } = layout.margin || {};
   return Math.min(layout.height, width - l - r + t + b);
 }
@@ -87,18 +87,27 @@ function curve(trace, start) {
 }
 
 function matrix(trace, start) {
-  const z = numbers(trace.z), x = numbers(trace.x), y = numbers(trace.y);
-  return z.flatMap((line, i) => Array.from(line, (value, j) => [...start, x ? x[j] : j, y ? y[i] : i, value, "", "", ""]));
+  const z = numbers(trace.z), x = numbers(trace.x), y = numbers(trace.y), text = trace.text || [];
+  return z.flatMap((line, i) =>
+    Array.from(line, (value, j) => [...start, x ? x[j] : j, y ? y[i] : i, value, "", "", (text[i] || [])[j] ?? ""]));
+}
+
+function space(trace, start) { // the third coordinate stands among the values
+  const [x, y, z] = [trace.x, trace.y, trace.z].map(numbers), text = trace.text, more = trace.customdata || [];
+  return Array.from(z, (value, i) => [...start, x[i], y[i], value, "", "", text ? text[i] : (more[i] || []).join(" ")])
+    .filter((row) => cell(row[4]) !== "");
 }
 
 function csv({ data, layout }) {
   const steps = ((layout.sliders || [])[0] || {}).steps;
-  const shown = data.filter((trace) => trace.fill !== "toself"); // error bands stand in the columns low and high
+  // Error bands stand in the columns low and high; lines in space are there to guide the eye.
+  const shown = data.filter((trace) => trace.fill !== "toself" && !(trace.type === "scatter3d" && trace.mode === "lines"));
   const rows = shown.flatMap((trace) => {
     const panel = (trace.xaxis || "x").slice(1) || "1";
     const step = steps ? (steps.find((one) => one.args[1][data.indexOf(trace)]) || {}).label : "";
     const start = [panel, step || trace.name || ""];
-    return trace.z ? matrix(trace, start) : curve(trace, start);
+    const rows = trace.type === "scatter3d" ? space : trace.z ? matrix : curve;
+    return rows(trace, start);
   });
   const title = (letter) => plain(((axis(layout, shown[0] || {}, letter)).title || {}).text || letter);
   const one = new Set(shown.map((trace) => trace.xaxis || "x")).size === 1;

@@ -4,7 +4,18 @@ docs/schema.md is this table in words; `store` checks files against it. A new me
 and the rows of what it returns, in the file of its subject.
 """
 
-from armillary.results.schema import captured, context, depth, heads, naming, position
+from armillary.results.schema import (
+    captured,
+    context,
+    depth,
+    heads,
+    naming,
+    position,
+    simulation,
+    sphere,
+    stores,
+    weights,
+)
 from armillary.results.schema.kinds import FORMAT, Group, Variable
 
 GROUPS: dict[str, Group] = {
@@ -14,6 +25,10 @@ GROUPS: dict[str, Group] = {
     **depth.GROUPS,
     **heads.GROUPS,
     **naming.GROUPS,
+    **weights.GROUPS,
+    **sphere.GROUPS,
+    **stores.GROUPS,
+    **simulation.GROUPS,
 }
 """Every group that a run may hold, in the order of the data flow."""
 

@@ -1,6 +1,15 @@
 """What is measured of attention heads during a survey with --heads."""
 
-from armillary.measures.heads import distance_profile, head_means, map_ranks, mean_map, mixing, signal_profile
+from armillary.measures.heads import (
+    distance_profile,
+    head_means,
+    map_ranks,
+    mean_map,
+    mixing,
+    signal_profile,
+    sink_rate,
+    spectral_gap,
+)
 from armillary.results.schema.kinds import Group, Variable, axes, with_error
 
 FILE = "heads.nc"
@@ -50,8 +59,28 @@ SCALARS = {
         label="stable rank",
         draws="head_groups/ranked",
     ),
+    "spectral_gap": Variable(
+        PER_HEAD,
+        "1",
+        "σ₁ − σ₂ of a map's first 128 rows, mean over sampled windows",
+        label="spectral gap",
+        optional=True,
+        draws="head_groups/ranked",
+    ),
 }
 """One number per head."""
+
+PLAIN = {
+    "sink_rate": Variable(
+        PER_HEAD,
+        "1",
+        "share of windows in which position 0 gets more than 0.3 of the attention",
+        label="sink rate",
+        share=True,
+        optional=True,
+    ),
+}
+"""One number per head that has no error: most heads have a rate of 0 or 1."""
 
 SHAPED = {
     "distance_profile": Variable(
@@ -123,10 +152,11 @@ def with_errors(variables: dict[str, Variable]) -> dict[str, Variable]:
 def by_group() -> dict[str, Variable]:
     """What a pass keeps: the mean over each group's windows, the group before the axes of a shape."""
     rows: dict[str, Variable] = {}
-    for name, row in (SCALARS | SHAPED | MIXING).items():
+    for name, row in (SCALARS | PLAIN | SHAPED | MIXING).items():
         first = tuple(axis for axis in row.axes if axis in PER_HEAD)
         along = (*first, "group", *row.axes[len(first) :])
-        rows[f"{name}_groups"] = Variable(along, row.unit, f"by group of documents: {row.text}")
+        text = f"by group of documents: {row.text}"
+        rows[f"{name}_groups"] = Variable(along, row.unit, text, optional=row.optional)
     return rows
 
 
@@ -144,8 +174,8 @@ GROUPS: dict[str, Group] = {
     "heads": Group(
         FILE,
         "what attention heads do over the corpus",
-        with_errors(SCALARS | SHAPED),
-        (head_means, distance_profile, mean_map, signal_profile, map_ranks),
+        with_errors(SCALARS) | PLAIN | with_errors(SHAPED),
+        (head_means, distance_profile, mean_map, signal_profile, map_ranks, spectral_gap, sink_rate),
         ("head_groups",),
         COMMAND,
     ),

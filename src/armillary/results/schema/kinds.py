@@ -7,8 +7,8 @@ from typing import Any, Literal
 FORMAT = 1
 """Raised when a change makes older files unreadable."""
 
-Over = Literal["documents", "repeats", "none"]
-"""What a standard error is over: groups of documents, windows of repeated tokens; or none."""
+Over = Literal["documents", "repeats", "blocks", "simulated", "none"]
+"""What a standard error is over: documents in groups, windows of repeated tokens, blocks, simulated draws; or none."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Group:
     """One group of a run: which file holds it, what it is about, its variables, the measures that give them.
 
     A measure finds its parameters in the groups of `inputs`, the first that has them, and in what the measures before
-    it in the same group gave. `command` is what adds the group to a run.
+    it in the same group gave. `command` is what adds the group to a run. `simulates` names what a group is a simulation
+    of: it needs no model, and its command makes a run of its own.
     """
 
     file: str
@@ -45,6 +46,7 @@ class Group:
     measures: tuple[Callable[..., Any], ...] = ()
     inputs: tuple[str, ...] = ("residual", "corpus", "sample", "outliers")
     command: str = "armillary survey"
+    simulates: str = ""
 
 
 def axes(text: str) -> tuple[str, ...]:
@@ -57,10 +59,14 @@ def with_error(name: str, row: Variable, over: Over = "documents", *, without: b
     words = {
         "documents": "its standard error over documents",
         "repeats": "its standard error over windows of random tokens",
+        "blocks": "its standard error over blocks of the model",
+        "simulated": "its standard error over simulated draws",
     }
     beside = {
         name: replace(row, error=over),
-        f"{name}_se": Variable(row.axes, row.unit, words[over], label=f"{row.label}, SE", share=row.share),
+        f"{name}_se": replace(
+            Variable(row.axes, row.unit, words[over], label=f"{row.label}, SE", share=row.share), optional=row.optional
+        ),
     }
     if not without:
         return beside

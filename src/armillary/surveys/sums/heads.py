@@ -15,7 +15,7 @@ class Heads:
     """For each group: the number of windows, and the sum over windows of every statistic, in float64.
 
     A window's value is a mean over its queries, so that every window counts alike. `ranked` counts the windows of the
-    sample whose maps were taken apart, `ranks` sums their effective and stable ranks.
+    sample whose maps were taken apart, `ranks` sums their effective and stable ranks and spectral gaps.
     """
 
     windows: dict[int, int]
@@ -25,7 +25,7 @@ class Heads:
     signal: dict[int, Float[Tensor, "block head key_bin"]]
     mixing: dict[int, Float[Tensor, "block measure"]]
     ranked: dict[int, int]
-    ranks: dict[int, Float[Tensor, "block head two"]]
+    ranks: dict[int, Float[Tensor, "block head three"]]
 
     @classmethod
     def of(cls, batch: HeadStatistics, groups: tuple[int, ...]) -> "Heads":

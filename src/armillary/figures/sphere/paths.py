@@ -1,0 +1,217 @@
+"""The paths of a text's tokens over a sphere of three dimensions, to be turned around."""
+
+from collections.abc import Callable
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import xarray as xr
+from jaxtyping import Float, Int
+
+from armillary.figures.kit.colours import NULL, series
+from armillary.figures.kit.figure import Figure
+from armillary.figures.kit.style import literal, template
+from armillary.figures.kit.words import NOT_ESTIMABLE, number
+from armillary.figures.sphere.angles import CONTROL, counted
+from armillary.measures.sphere.projection import great_circles
+from armillary.results.reading import array, has, numbers, optional
+
+TOKENS = 12
+"""How many paths are drawn, those of the last tokens."""
+
+BETWEEN = 12
+"""Points of an arc between two layers."""
+
+Points = Float[np.ndarray, "point mode"]
+Way = tuple[Points, Float[np.ndarray, "layer mode"]]
+"""A line, and the places of the layers on it."""
+
+
+def drawing(name: str) -> Callable[[xr.DataTree], go.Figure]:
+    """How coordinates along three directions are drawn: on the sphere, whatever the distance from its centre."""
+    return lambda results: on_sphere(results, f"travel/{name}", f"travel/{name.replace('coordinate', 'cloud')}")
+
+
+def on_sphere(results: xr.DataTree, path: str, cloud: str) -> go.Figure:
+    """The wire sphere, embeddings on it, and the great circles from layer to layer."""
+    places, figure = numbers(results, path), scene()
+    figure.add_trace(line(wires(), NULL, 1).update(opacity=0.35, hoverinfo="skip", showlegend=False))
+    if has(results, cloud):
+        add_cloud(figure, results, great_circles(numbers(results, cloud), 1))
+    tokens = shown_tokens(results)
+    for colour, position in zip(cycle(series(7)), tokens, strict=False):
+        arcs = great_circles(places[:, position], BETWEEN)
+        add_path(figure, results, (arcs, arcs[::BETWEEN]), int(position), colour)
+    dots = great_circles(places[:, tokens].reshape(-1, places.shape[-1]), 1)
+    return looking(figure, np.nan_to_num(dots).mean(0), 1.08)
+
+
+def in_space(results: xr.DataTree) -> go.Figure:
+    """The places that UMAP gives, with straight lines from layer to layer."""
+    places, figure, tokens = numbers(results, "travel/umap"), scene(), shown_tokens(results)
+    if has(results, "travel/cloud_umap"):
+        add_cloud(figure, results, numbers(results, "travel/cloud_umap"))
+    for colour, position in zip(cycle(series(7)), tokens, strict=False):
+        add_path(figure, results, (places[:, position], places[:, position]), int(position), colour)
+    return figure.update_layout(scene={"aspectmode": "data", "camera": {"eye": {"x": 1.0, "y": 0.8, "z": 0.7}}})
+
+
+def scene() -> go.Figure:
+    """An empty space without walls."""
+    bare = {"visible": False, "showspikes": False}
+    space = {"xaxis": bare, "yaxis": bare, "zaxis": bare, "dragmode": "orbit"}
+    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.02, "yanchor": "top", "font": {"size": 12}}
+    return go.Figure().update_layout(
+        template=template(), height=620, scene=space, legend=legend, margin={"l": 0, "r": 0, "t": 10, "b": 60}
+    )
+
+
+def looking(figure: go.Figure, at: Float[np.ndarray, " mode"], reach: float) -> go.Figure:
+    """Look at one side of the sphere, the one where most of the paths lie."""
+    size = float(np.linalg.norm(at))
+    eye = 1.3 * at / size if size > 0 else np.array([1.0, 0.8, 0.8])
+    axis = {"range": [-reach, reach]}
+    camera = {"eye": dict(zip("xyz", map(float, eye), strict=True))}
+    return figure.update_layout(
+        scene={"xaxis": axis, "yaxis": axis, "zaxis": axis, "aspectmode": "cube", "camera": camera}
+    )
+
+
+def wires() -> Points:
+    """Meridians and parallels of the unit sphere, 30° apart, as one line with gaps."""
+    turn, gap = np.radians(np.linspace(0, 360, 73)), np.full((1, 3), np.nan)
+    lines = []
+    for angle in np.radians(np.arange(0, 180, 30)):
+        lines += [np.stack([np.cos(angle) * np.cos(turn), np.sin(angle) * np.cos(turn), np.sin(turn)], -1), gap]
+    for height in np.radians(np.arange(-60, 90, 30)):
+        level = np.full_like(turn, np.sin(height))
+        lines += [np.stack([np.cos(height) * np.cos(turn), np.cos(height) * np.sin(turn), level], -1), gap]
+    return np.concatenate(lines)
+
+
+def line(points: Points, colour: str, width: int) -> go.Scatter3d:
+    """A line in space."""
+    x, y, z = points.T
+    return go.Scatter3d(x=x, y=y, z=z, mode="lines", line={"color": colour, "width": width})
+
+
+def add_cloud(figure: go.Figure, results: xr.DataTree, points: Points) -> None:
+    """Embeddings of other tokens, for orientation."""
+    if not len(points):
+        return
+    x, y, z = points.T
+    texts = array(results, "travel/cloud_text").values if has(results, "travel/cloud_text") else [""] * len(points)
+    cloud = go.Scatter3d(x=x, y=y, z=z, mode="markers", name="token embeddings", text=[literal(str(t)) for t in texts])
+    cloud.update(
+        marker={"color": NULL, "size": 1.6, "opacity": 0.5}, hovertemplate="‘%{text}’, embedding<extra></extra>"
+    )
+    figure.add_trace(cloud)
+
+
+def add_path(figure: go.Figure, results: xr.DataTree, way: Way, position: int, colour: str) -> None:
+    """One token's path, a dot for every layer, its text at the end."""
+    text = literal(str(array(results, "travel/text").values[position]), 24)
+    path, dots = way
+    name = f"{position}: {text}"
+    figure.add_trace(line(path, colour, 4).update(name=name, legendgroup=name, hoverinfo="skip", showlegend=False))
+    x, y, z = dots.T
+    sizes = np.where(np.arange(len(dots)) == len(dots) - 1, 9, 4.5)
+    stops = go.Scatter3d(x=x, y=y, z=z, mode="markers", name=name, legendgroup=name, marker={"color": colour})
+    stops.update(marker={"size": sizes, "opacity": 1}, customdata=hover(results, position, text, len(dots)))
+    stops.update(hovertemplate="layer %{customdata[0]}<br>‘%{customdata[1]}’%{customdata[2]}<extra></extra>")
+    figure.add_trace(stops)
+    if np.isfinite(dots[-1]).all():
+        place = dict(zip("xyz", map(float, dots[-1]), strict=True))
+        label: dict[str, Any] = {"text": text, "showarrow": False, "yshift": 12, "font": {"color": colour, "size": 12}}
+        figure.layout.scene.annotations = (*figure.layout.scene.annotations, place | label)
+
+
+def hover(results: xr.DataTree, position: int, text: str, layers: int) -> list[list[str]]:
+    """Layer, token and what its state decodes to, for every layer."""
+    if not (has(results, "travel/top_text") and has(results, "travel/top_probability")):
+        return [[str(layer), text, ""] for layer in range(layers)]
+    top, share = array(results, "travel/top_text").values, numbers(results, "travel/top_probability")
+    return [
+        [
+            str(layer),
+            text,
+            f" → ‘{literal(str(top[layer, position, 0]), 24)}’ {number(100 * share[layer, position, 0])} %",
+        ]
+        for layer in range(layers)
+    ]
+
+
+def shown_tokens(results: xr.DataTree) -> Int[np.ndarray, " token"]:
+    """The last tokens of those that count."""
+    return np.flatnonzero(counted(results))[-TOKENS:]
+
+
+def paths_finding(results: xr.DataTree) -> str:
+    """How long the way of the mean token is."""
+    length = numbers(results, "travel/length")[counted(results)]
+    if not np.isfinite(length).any():
+        return f"The length of the paths is {NOT_ESTIMABLE}"
+    found = f"Tokens travel {number(float(np.nanmean(length)))}° over the sphere on average"
+    null = optional(results, "travel/length_null")
+    return found if null is None else f"{found}; {CONTROL} {number(float(null))}°"
+
+
+def own_share_finding(results: xr.DataTree) -> str:
+    """How much of the paths their own three directions hold."""
+    held = float(numbers(results, "travel/path_share_own").sum())
+    if not np.isfinite(held):
+        return f"How much of the paths three directions hold is {NOT_ESTIMABLE}"
+    return f"Three directions of their own hold {number(100 * held)} % of the states’ variance"
+
+
+def umap_finding(results: xr.DataTree) -> str:
+    """What the picture holds, and what not to read in it."""
+    places = numbers(results, "travel/umap")
+    if not np.isfinite(places).any():
+        return f"The places of states by UMAP are {NOT_ESTIMABLE}"
+    return f"UMAP places {places.shape[0] * places.shape[1]} states among the token embeddings; distances say nothing"
+
+
+NEEDS = ("travel/text", "travel/counted")
+WORDS = (
+    "Drag to turn. The dots of a path are layers, the large one the last; point at them for layer, token and what the "
+    f"state decodes to. The last {TOKENS} tokens of the text; a click in the legend hides one. Grey dots: embeddings "
+    "of other tokens. "
+)
+FORMULA = "p / |p| of p = V u, u the unit vector of a state after the final norm, V the three directions"
+
+FIGURES = (
+    Figure(
+        "travel-paths",
+        "sphere",
+        ("travel/coordinate", "travel/length", *NEEDS),
+        paths_finding,
+        drawing("coordinate"),
+        f"{WORDS}The three axes are those along which the token embeddings vary most (PCA). They often hold a few "
+        "per cent of the states' variance: distances here are not those of the space, but great circles stay such.",
+        f"{FORMULA} of largest variance of up to 5000 token embeddings; length: Σ of the angles between layers",
+        "Molina (2023); docs/measures.md",
+    ),
+    Figure(
+        "travel-paths-own",
+        "sphere",
+        ("travel/coordinate_own", "travel/path_share_own", *NEEDS),
+        own_share_finding,
+        drawing("coordinate_own"),
+        f"{WORDS}The three axes are those along which the states of this text vary most, all layers together: they "
+        "show more of the paths and less of the vocabulary.",
+        f"{FORMULA} of largest variance of the states themselves",
+        "docs/measures.md",
+    ),
+    Figure(
+        "travel-umap",
+        "sphere",
+        ("travel/umap", *NEEDS),
+        umap_finding,
+        in_space,
+        f"{WORDS}UMAP keeps neighbours together and neither distances nor straight lines: read who stands near whom.",
+        "UMAP with cosine distances in three dimensions, fitted on up to 5000 token embeddings",
+        "Molina (2023); McInnes, Healy & Melville (2018)",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Figures of weights: heads against independent factors, matrices against noise, RoPE, localization."""

@@ -1,0 +1,106 @@
+"""Figures of whole matrices: what stands above noise, and the tails of their spectra."""
+
+import numpy as np
+import plotly.graph_objects as go
+import xarray as xr
+
+from armillary.figures.kit.colours import series
+from armillary.figures.kit.curves import draw_estimate, layer_axis
+from armillary.figures.kit.each_head import field_height
+from armillary.figures.kit.fields import BAR, heatmap, ruler
+from armillary.figures.kit.figure import Figure
+from armillary.figures.kit.style import axes, panels
+from armillary.figures.kit.units import axis_label, drawn
+from armillary.figures.kit.words import NOT_ESTIMABLE, number
+from armillary.results.reading import Estimate, array, has, numbers
+
+ENERGY, TAIL = "matrices/outlier_energy", "matrices/alpha"
+
+
+def names(results: xr.DataTree, path: str) -> list[str]:
+    """The matrices of a block."""
+    return [str(name) for name in array(results, path).matrix.values]
+
+
+def outliers(results: xr.DataTree) -> go.Figure:
+    """The share of every matrix's energy above the noise, block by matrix."""
+    values, shown = drawn(results, ENERGY), names(results, ENERGY)
+    blocks = len(values)
+    trace = heatmap(values, axis_label(ENERGY), (0.0, max(float(np.nanmax(values, initial=0.0)), 1.0)), signed=False)
+    counts = numbers(results, "matrices/outliers")
+    trace.update(
+        x=shown,
+        customdata=counts,
+        colorbar=ruler(axis_label(ENERGY), field_height(blocks)),
+        hovertemplate="block %{y}, %{x}: %{z:.3g} % in %{customdata:.0f} outliers<extra></extra>",
+    )
+    figure = panels(height=field_height(blocks) + BAR)
+    figure.add_trace(trace)
+    figure.update_layout(margin={"t": BAR})
+    axes(figure, "matrix", "block")
+    return figure.update_yaxes(autorange="reversed", dtick=-(-blocks // 12), showgrid=False).update_xaxes(
+        showgrid=False
+    )
+
+
+def outliers_finding(results: xr.DataTree) -> str:
+    """Whose energy above the noise is largest, and the control's largest."""
+    values = numbers(results, ENERGY)
+    if not np.isfinite(values).any():
+        return f"Noise in the matrices is {NOT_ESTIMABLE}"
+    block, matrix = np.unravel_index(np.nanargmax(values), values.shape)
+    name = names(results, ENERGY)[matrix]
+    said = f"Up to {number(100 * values[block, matrix])} % of a matrix's energy is above noise ({name}, block {block})"
+    if has(results, "matrices_twin/outlier_energy"):
+        said += f"; control {number(100 * float(np.nanmax(numbers(results, 'matrices_twin/outlier_energy'))))} %"
+    return said
+
+
+def tails(results: xr.DataTree) -> go.Figure:
+    """The exponent of every matrix's tail over the blocks, with its interval."""
+    figure, shown = panels(height=460), names(results, TAIL)
+    value, low, high = (numbers(results, f"{TAIL}{ending}") for ending in ("", "_low", "_high"))
+    unknown = np.full(len(value), np.nan)
+    for colour, place in zip(series(len(shown)), range(len(shown)), strict=True):
+        one = Estimate("block", value[:, place], unknown, low[:, place], high[:, place], 0)
+        draw_estimate(figure, one, shown[place], colour)
+    layer_axis(figure, len(value))
+    return axes(figure, "block", axis_label(TAIL))
+
+
+def tails_finding(results: xr.DataTree) -> str:
+    """From which to which exponent the tails go."""
+    value = numbers(results, TAIL)
+    known = value[np.isfinite(value)]
+    if not known.size:
+        return f"Power-law tails are {NOT_ESTIMABLE}: too few values"
+    low, high = number(known.min()), number(known.max())
+    said = "Tails of matrix spectra have "
+    return said + (f"exponents from {low} to {high}" if low != high else f"an exponent of {low}")
+
+
+FIGURES = (
+    Figure(
+        "matrix-outliers",
+        "weights",
+        (ENERGY, "matrices/outliers"),
+        outliers_finding,
+        outliers,
+        "How much of each whole matrix stands above noise: the share of its squared Frobenius norm in singular values "
+        "beyond the edge of the Marchenko–Pastur law that fits its bulk. The p-value at the edge is Tracy–Widom's; "
+        "noise alone has an outlier with probability 1 %.",
+        "edge √variance (√(rows − ½) + √(columns − ½)), variance from the lowest four fifths of the singular values",
+        "Marchenko & Pastur (1967); Johnstone (2001); docs/measures.md",
+    ),
+    Figure(
+        "matrix-tails",
+        "weights",
+        (TAIL, f"{TAIL}_low", f"{TAIL}_high"),
+        tails_finding,
+        tails,
+        "Exponent of the power law that fits the largest squared singular values of each matrix; band: 95 % interval "
+        "by bootstrap of the whole fit. It describes a tail; it does not say how well a matrix was trained.",
+        "α = 1 + n / Σ log(x / xmin), xmin where the Kolmogorov–Smirnov distance is smallest",
+        "Clauset, Shalizi & Newman (2009)",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Random-matrix and low-rank views of the spectra of weights."""

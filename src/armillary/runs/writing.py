@@ -1,0 +1,31 @@
+"""A new run: in a folder that holds none yet, or in memory. Nothing here needs torch."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from armillary.errors import StoreError
+from armillary.results import store
+from armillary.results.schema import GROUPS
+from armillary.results.store import Run
+from armillary.runs.page import with_page
+from armillary.system.surroundings import surroundings
+
+
+def refuse_taken(out: str | Path | None, cure: str = "choose another --out") -> None:
+    """Refuse, before anything is computed, a folder that already holds a run."""
+    if out is not None and any((Path(out) / group.file).exists() for group in GROUPS.values()):
+        raise StoreError(f"expected a folder without a run, got {out}, which already holds one: {cure}")
+
+
+def written(groups: Mapping[str, xr.Dataset], about: Mapping[str, Any], *, out: str | Path | None, report: bool) -> Run:
+    """A run of these groups with this provenance, in the folder `out`, with a page unless `report` is False."""
+    attributes = {**about, **surroundings()}
+    if out is None:
+        return Run(store.tree_of(groups, {**attributes, "armillary_format": store.FORMAT}))
+    for file, parts in store.by_file(groups).items():
+        store.write(Path(out), file, parts, attributes)
+    found = store.open(out)
+    return with_page(found) if report else found
