@@ -50,7 +50,7 @@ class Initialised(NamedTuple):
 def beside_initial(singular_value: Float[np.ndarray, " mode"], rows: int, columns: int) -> Initialised:
     """‖W‖² over that of entries of variance 2/(rows + columns), and the share of singular values that are smaller.
 
-    The k-th largest value is compared with the middle of the k-th of equal parts of the Marchenko–Pastur law. A spectrum
+    The k-th largest value is compared with the middle of the k-th of equal parts of Marchenko–Pastur. A spectrum
     that is “pressed down” has most values below and little energy. NaN for a matrix that is zero.
     """
     known = singular_value[np.isfinite(singular_value)]
