@@ -10,6 +10,7 @@ from armillary.figures.kit.curves import layer_axis
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, literal, panels
 from armillary.figures.kit.words import NOT_ESTIMABLE, largest, number
+from armillary.figures.sphere.angles import CONTROL
 from armillary.results.reading import array, label_of, numbers, optional
 
 FINAL = "final"
@@ -40,13 +41,21 @@ def draw_sites(figure: go.Figure, results: xr.DataTree, path: str, row: int, spr
         figure.add_trace(trace.update(hovertemplate="%{text}: %{y:.4g}<extra></extra>"), row, 1)
 
 
+def level(height: float, last: float, name: str) -> go.Scatter:
+    """A reference over all blocks."""
+    line = {"color": NULL, "dash": "dash", "width": 1.5}
+    return go.Scatter(x=[0, last], y=[height, height], mode="lines", name=name, legendgroup=name, line=line)
+
+
 def axis_ratios(results: xr.DataTree) -> go.Figure:
     """Longest and shortest axis of every norm's ellipsoid over its median axis."""
     paths = ("norm_geometry/gain_largest", "norm_geometry/gain_smallest")
     figure = panels(2, 1, tuple(map(label_of, paths)), height=620)
+    last = float(sites(results, paths[0])[2].max())
     for row, path in enumerate(paths, 1):
         draw_sites(figure, results, path, row)
-    layer_axis(figure, int(sites(results, paths[0])[2].max()) + 1)
+        figure.add_trace(level(1.0, last, CONTROL).update(showlegend=row == 1), row, 1)
+    layer_axis(figure, int(last) + 1)
     return axes(figure, "block", "ratio", type="log")
 
 
@@ -76,8 +85,7 @@ def radii(results: xr.DataTree) -> go.Figure:
     draw_sites(figure, results, before, 1, optional(results, f"{before}_sd"))
     draw_sites(figure, results, after, 2, optional(results, f"{after}_sd"))
     radius, last = float(numbers(results, "norm_geometry/radius")[0]), float(sites(results, before)[2].max())
-    line = go.Scatter(x=[0, last], y=[radius, radius], mode="lines", name=label_of("norm_geometry/radius"))
-    figure.add_trace(line.update(line={"color": NULL, "dash": "dash", "width": 1.5}), 1, 1)
+    figure.add_trace(level(radius, last, label_of("norm_geometry/radius")), 1, 1)
     figure.update_yaxes(range=[0.9 * radius, 1.1 * radius], row=1, col=1)
     figure.update_yaxes(rangemode="tozero", row=2, col=1)
     layer_axis(figure, int(last) + 1)
