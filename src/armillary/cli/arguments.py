@@ -24,7 +24,9 @@ class Loading(Trust):
     """How a model is loaded."""
 
     device: str | None = setting(None, "Where the model runs: cpu, cuda, mps.")
-    dtype: str | None = setting(None, "float32, bfloat16, float16, float64 or auto. Without it, float32.")
+    dtype: str | None = setting(
+        None, "float32, bfloat16, float16, float64, stored or auto. Without it, float32 (`weights`: stored)."
+    )
     revision: str | None = setting(None, "Branch, tag or commit of a hub model.")
     random_weights: bool = setting(False, "Random-weight control: the same architecture with fresh weights.")
 

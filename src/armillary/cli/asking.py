@@ -64,7 +64,8 @@ def weights(
 ) -> None:
     """Print what the spectra of a model's weights say, block by block, beside the random-weight control.
 
-    Nothing runs through the model; one block is read at a time. JSON and CSV give every head.
+    No text runs through the model. Blocks are read one at a time from the file, which may be larger than memory. JSON
+    and CSV give every head.
     """
     from armillary.printing import norms as norm_tables
     from armillary.printing import weights as tables
@@ -72,7 +73,7 @@ def weights(
     from armillary.runs.weights import weights as read_weights
 
     joined = None if run is None else open_run(run)
-    view = replace(loading, dtype=loading.dtype or "auto").view(model, seed)  # as stored: pages of the file, not a copy
+    view = replace(loading, dtype=loading.dtype or "stored").view(model, seed)  # pages of the file, not a copy
     if block is not None:
         refuse_outside("a block", block, 0, view.n_blocks - 1)
     found = read_weights(view, joined, out=out, seed=seed, progress=not quiet)

@@ -186,7 +186,8 @@ def title(run: Run) -> str:
 
 def caption(run: Run) -> str:
     """How to read the table, and what the run says to the claims."""
-    lines = [
+    lines = [str(answer) for answer in store_answers(run.results).values()]
+    lines += [
         "readable: the top token stands out more than for 99 % of random directions (null: 1 %). z: peak of the top "
         "token and mean cosine between top tokens, against random directions; medians.",
         "specificity: cosine of a word with its top keys or values, against permuted words and random heads; medians.",
@@ -195,7 +196,6 @@ def caption(run: Run) -> str:
         lines.append(
             "null space: energy of attention inputs on text that the weights cannot see; null: 1 − rank / d_model."
         )
-    lines += [str(answer) for answer in store_answers(run.results).values()]
     lines.append(how_read(run))
     lines.append("--block and --head print triplets as tokens; --json and --csv give all.")
     return "\n".join(lines)

@@ -11,6 +11,7 @@ from armillary.printing.panels import Column, Panels
 from armillary.results.reading import array, has, numbers, require
 from armillary.results.schema.weights import PRODUCTS
 from armillary.results.store import Run
+from armillary.results.weight_answers import weight_answers
 
 SCORES = ("trace", "top", "overlap")
 """The z-scores that tell a product from one of independent factors."""
@@ -22,6 +23,9 @@ PER_HEAD = (
 """What is printed of every head."""
 
 CONTROL = "control"
+
+LEVEL = 0.01
+"""Below it the largest singular value of a matrix stands out from noise."""
 
 
 def head_rows(run: Run) -> pd.DataFrame:
@@ -64,8 +68,9 @@ def outlier_columns(results: xr.DataTree) -> list[Column]:
     found = []
     for group, words in (("matrices", "matrices with outliers"), ("matrices_twin", CONTROL)):
         if group in results.children:
-            outliers = numbers(results, f"{group}/outliers")
-            cells = [f"{np.sum(row > 0)} of {np.sum(np.isfinite(row))}" for row in outliers]
+            # The p-value of σ₁ is known even where so much stands above the bulk that no noise is left to fit.
+            p = numbers(results, f"{group}/top_p")
+            cells = [f"{np.sum(row < LEVEL)} of {np.sum(np.isfinite(row))}" for row in p]
             found.append(Column(words, cells, quiet=group != "matrices"))
     return found
 
@@ -110,8 +115,9 @@ def title(run: Run) -> str:
 
 
 def caption(run: Run) -> str:
-    """How to read the table."""
-    lines = [
+    """What the run says to the claims, and how to read the table."""
+    lines = [str(answer) for answer in weight_answers(run.results).values()]
+    lines += [
         "not random: alignment, largest singular value or overlap of a head's W_QK or W_VO differs from products of "
         "independent factors (5 %, all heads jointly).",
         f"{NOTE} Medians over the block's heads.",

@@ -28,6 +28,9 @@ from armillary.results.store import Run
 
 KINDS = {"layer": "LayerNorm", "rms": "RMSNorm"}
 
+TOKENS = 4096
+"""Rows of the unembedding that are widened to float32 at a time."""
+
 
 class Site(NamedTuple):
     """A norm by name, and the layer whose states it reads, or gives where `output`; None where no layer holds them."""
@@ -112,7 +115,8 @@ def unembedding_variation(view: View) -> float:
     """How unequal the rows of the unembedding are; NaN without a head."""
     if view.W_U is None:
         return float("nan")
-    return row_variation(torch.linalg.vector_norm(view.W_U.float(), dim=0).double().cpu().numpy())
+    parts = [torch.linalg.vector_norm(rows.float(), dim=1) for rows in view.W_U.T.split(TOKENS)]
+    return row_variation(torch.cat(parts).double().cpu().numpy())
 
 
 def agreement(view: View, run: Run) -> Agreement:

@@ -16,6 +16,7 @@ from armillary.models.view import View
 from armillary.results.measuring import described, measures_of
 from armillary.results.schema import GROUPS
 from armillary.results.schema.weights import HEAD_MEASURES
+from armillary.surveys.memory import give_back
 from armillary.system.threads import side_by_side
 
 DISTANCES = (0, *(2**power for power in range(11)))
@@ -50,6 +51,7 @@ def weight_groups(
         for group, dataset in blocks.items():
             held = [name for name in GROUPS[group].variables if name in dataset]
             found.setdefault(group, []).append(dataset[held])
+        give_back()  # blocks of equal sizes tear free memory to pieces, and it grew with every one of them
         report(1)
     groups = {group: joined(blocks, group) for group, blocks in found.items()}
     groups["localization"] = groups["localization"].assign_coords(place=places_in(length)).assign_attrs(length=length)

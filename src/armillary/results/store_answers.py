@@ -1,26 +1,15 @@
 """What a run's stores say to the claims about early and late blocks: a verdict with its numbers for each."""
 
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 from jaxtyping import Bool, Float
 
-from armillary.measures.stores.depth import Heads, Share, Trend, legible, rising, specific_heads, unreadable
+from armillary.measures.errors.shares import Share
+from armillary.measures.stores.depth import Heads, Trend, legible, rising, specific_heads, unreadable
+from armillary.results.answering import Answer
 from armillary.results.reading import has, numbers
-
-
-class Answer(NamedTuple):
-    """A claim and what the model says to it."""
-
-    claim: str
-    numbers: Share | Trend | Heads
-
-    def __str__(self) -> str:
-        found = self.numbers
-        return f"{self.claim}: {found.verdict} ({in_words(found)})"
-
 
 READABLE = "peak"
 """The measure of a reading that the claims are about; coherence stands beside it in the results."""
@@ -32,21 +21,26 @@ def store_answers(results: xr.DataTree) -> dict[str, Answer]:
     A reading is readable where its top token stands out more than that of 99 % of random directions.
     """
     blocks = block_numbers(results)
-    answers = {"early_unreadable": Answer(f"Block {blocks[0]} is unreadable", unreadable(block_readable(results, 0)))}
-    answers["readability_rises"] = Answer(
+    answers = {"early_unreadable": answered(f"Block {blocks[0]} is unreadable", unreadable(block_readable(results, 0)))}
+    answers["readability_rises"] = answered(
         "Readability rises with depth", rising(block_medians(results, f"stores/{READABLE}_z"))
     )
-    answers["late_readable"] = Answer(f"Block {blocks[-1]} is readable", legible(block_readable(results, -1)))
+    answers["late_readable"] = answered(f"Block {blocks[-1]} is readable", legible(block_readable(results, -1)))
     for what in ("keys", "values"):
         path = f"store_words/specificity_{what}_z"
         if has(results, path):
-            answers[f"{what}_specificity_rises"] = Answer(
+            answers[f"{what}_specificity_rises"] = answered(
                 f"Specificity of {what} rises with depth", rising(block_medians(results, path))
             )
-            answers[f"{what}_specific_late"] = Answer(
+            answers[f"{what}_specific_late"] = answered(
                 f"Block {blocks[-1]} has subject-specific {what}", specific_heads(numbers(results, path)[-1])
             )
     return answers
+
+
+def answered(claim: str, found: Share | Trend | Heads) -> Answer:
+    """A claim with the verdict of these numbers, and the numbers in words."""
+    return Answer(claim, found, in_words(found))
 
 
 def block_numbers(results: xr.DataTree) -> list[int]:

@@ -1,31 +1,20 @@
 """What the document claims of early and late blocks, as numbers: the share of readable triplets, a trend over depth."""
 
 from itertools import permutations
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy import stats
 
-Verdict = Literal["holds", "does not hold", "not determined"]
+from armillary.measures.errors.shares import LEVEL, Share, Verdict, share_above, share_below
 
-LEVEL = 0.05
 FEW = 0.05
 """A block is unreadable where fewer of its triplets than this are certain to be readable; 1 % are by chance."""
 
-CHANCE = 0.01
 SHUFFLES = 10_000
 EXACT = 8
 """Up to as many blocks every order of them is tried."""
-
-
-class Share(NamedTuple):
-    """A share with its 95 % interval (Clopper–Pearson, cases taken as independent), and the verdict on it."""
-
-    verdict: Verdict
-    share: float
-    low: float
-    high: float
 
 
 class Trend(NamedTuple):
@@ -58,9 +47,7 @@ def specific_heads(z: Float[np.ndarray, " head"]) -> Heads:
 
 def legible(readable: Bool[np.ndarray, " case"]) -> Share:
     """Whether a block is readable: the opposite verdict of `unreadable`, from the same numbers."""
-    found = unreadable(readable)
-    opposite: dict[Verdict, Verdict] = {"holds": "does not hold", "does not hold": "holds"}
-    return found._replace(verdict=opposite.get(found.verdict, found.verdict))
+    return share_above(readable, FEW)
 
 
 def unreadable(readable: Bool[np.ndarray, " case"]) -> Share:
@@ -68,13 +55,7 @@ def unreadable(readable: Bool[np.ndarray, " case"]) -> Share:
 
     It holds where the interval lies below 5 %, and does not where it lies above.
     """
-    count, found = len(readable), int(readable.sum())
-    if not count:
-        return Share("not determined", *[float("nan")] * 3)
-    low = float(stats.beta.ppf(LEVEL / 2, found, count - found + 1)) if found else 0.0
-    high = float(stats.beta.ppf(1 - LEVEL / 2, found + 1, count - found)) if found < count else 1.0
-    verdict: Verdict = "holds" if high < FEW else "does not hold" if low > FEW else "not determined"
-    return Share(verdict, found / count, low, high)
+    return share_below(readable, FEW)
 
 
 def rising(values: Float[np.ndarray, " block"], seed: int = 0) -> Trend:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import pickle
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,10 @@ _HEADS = (
     (re.compile(r"(ForCausalLM|LMHeadModel|ForConditionalGeneration)$"), "AutoModelForCausalLM"),
     (re.compile(r"(ForMaskedLM|ForPreTraining)$"), "AutoModelForMaskedLM"),
 )
+
+
+_STORED = {"F64": "float64", "F32": "float32", "BF16": "bfloat16", "F16": "float16"}
+"""What safetensors call the types of floats, and what torch does."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +94,33 @@ class Checkpoint:
             raise SourceError(f"expected all shards of {index}, got none named {missing[0]}: fetch it again")
         return [self.folder / name for name in names]
 
+    def stored_dtype(self) -> str:
+        """The float type that most numbers of the weight files have; `auto` where no safetensors say it."""
+        sizes: Counter[str] = Counter()
+        for file in self.weight_files():
+            if file.suffix == ".safetensors":
+                sizes.update(_sizes_by_dtype(file))
+        known = {name: size for name, size in sizes.items() if name in _STORED}
+        return _STORED[max(known, key=lambda name: known[name])] if known else "auto"
+
     def weights_sha256(self) -> str:
         """One sha256 over the weight files: of the file itself when there is one, else of the list of their hashes."""
         if self.sha256:
             return self.sha256
         hashes = [_blob_sha256(path) for path in self.weight_files()]
         return hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+def _sizes_by_dtype(file: Path) -> dict[str, int]:
+    """How many bytes a file of safetensors holds of each type, from its head alone."""
+    with file.open("rb") as opened:
+        head = json.loads(opened.read(int.from_bytes(opened.read(8), "little")))
+    sizes: Counter[str] = Counter()
+    for name, tensor in head.items():
+        if name != "__metadata__":
+            start, end = tensor["data_offsets"]
+            sizes[tensor["dtype"]] += end - start
+    return sizes
 
 
 def _blob_sha256(path: Path) -> str:

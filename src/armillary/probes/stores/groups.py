@@ -18,6 +18,7 @@ from armillary.probes.stores.weights import Store, block_weights, head_store
 from armillary.probes.stores.words import block_words, word_dataset
 from armillary.results.measuring import described
 from armillary.results.schema.stores import PRODUCT_NAMES, SIDE_NAMES
+from armillary.surveys.memory import give_back
 from armillary.system.threads import side_by_side
 
 TRIPLETS = 5
@@ -64,6 +65,7 @@ def store_groups(view: View, asked: Asked, inputs: xr.Dataset | None, report: Re
             found["store_words"].append(
                 block_words(weights, stores, words, known, seeds=[asked.seed, block], every_token=every_token)
             )
+        give_back()
         report(1)
     along = {"block": asked.blocks(view), "head": asked.heads(view)}
     groups = {"stores": joined(found["stores"], along, known, nulls)}
