@@ -36,7 +36,8 @@ def test_a_part_of_a_run_says_what_it_holds_and_what_adds_the_rest(page, part):
     assert [figure["name"] for figure in facts["figures"]] == [figure.name for figure in available(run.results)]
     commands = {"states.nc": "survey", "heads.nc": "survey --heads", "names.nc": "heads"}
     added = [sentence.split("`")[1] for sentence in facts["missing"]]
-    assert added == [f"armillary {command}" for name, command in commands.items() if name != file]
+    own = [f"armillary {command}" for name, command in commands.items() if name != file]
+    assert added == [*own, "armillary weights", "armillary weights --run", "armillary travel", "armillary stores"]
     assert facts["empty"]["layers"] == "Not in this run. `armillary survey` adds it."
     assert facts["empty"]["heads"] == "Not in this run. `armillary survey --heads` adds it."
 

@@ -35,3 +35,12 @@ def test_every_cell_is_printed_and_the_first_column_stands_in_every_panel(widths
 @pytest.mark.parametrize("cell", ["[bold]a[/bold]", "a [red]"])
 def test_no_markup_is_obeyed(cell):
     assert cell in shown([Column("[b]x[/b]", [cell], words=True)], 80)
+
+
+def test_a_null_stays_in_the_panel_of_what_it_is_the_null_of():
+    columns = [Column("row", ["1"]), Column("wide", ["x" * 20]), Column("value", ["x" * 12]), Column("null", ["0"])]
+    columns[-1] = columns[-1]._replace(quiet=True)
+    assert [[column.heading for column in piece] for piece in pieces(columns, 40)] == [
+        ["row", "wide"],
+        ["row", "value", "null"],
+    ]

@@ -1,5 +1,6 @@
 """What the page shows of a run without its model: facts, the registry's figures, one layer, heads and their numbers."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from armillary.results.reading import array, has, label_of, numbers, require, ro
 from armillary.results.schema import GROUPS
 from armillary.results.schema.heads import SCALARS
 from armillary.results.schema.naming import KINDS, SCORES
+from armillary.results.schema.weights import SHOWN
 from armillary.results.store import Run
 
 LONGEST = 512
 """Prompts are never longer than this: the page holds maps of all pairs of tokens."""
 
-EACH_HEAD = ("heads/entropy", "taxonomy/kind", "constituents/share")
+EACH_HEAD = ("heads/entropy", "taxonomy/kind", "constituents/share", "weights/trace_qk")
 """Results whose first axes are block and head: any of them says how many there are."""
 
 VIEWS = {"layers": "residual", "figures": "variance", "heads": "heads"}
@@ -120,8 +122,9 @@ def layer(run: Run, number: int, name: str) -> dict[str, Any]:
 
 
 def measures(results: xr.DataTree) -> list[dict[str, str]]:
-    """The numbers by which heads can be coloured: those of /heads, and the scores of /taxonomy where it is there."""
-    offered = [f"heads/{name}" for name in SCALARS] + [f"taxonomy/{name}" for name in SCORES]
+    """The numbers by which heads can be coloured: what they do on text, the scores of their kinds, their weights."""
+    groups: dict[str, Iterable[str]] = {"heads": SCALARS, "taxonomy": SCORES, "weights": SHOWN, "localization": ("xi", "eta")}
+    offered = [f"{group}/{name}" for group, names in groups.items() for name in names]
     rows = {path: row_of(path) for path in offered if has(results, path)}
     return [{"name": path, "label": row.label, "unit": row.unit, "text": row.text} for path, row in rows.items()]
 

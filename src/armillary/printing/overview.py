@@ -1,4 +1,4 @@
-"""What `show` prints of one run: the table of its layers, else of its heads or weights, else its groups."""
+"""What `show` prints of one run: the table of its layers, else of its heads, weights, stores or a text, else groups."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from armillary.printing import heads, layers, simulation, weights
+from armillary.printing import heads, layers, simulation, stores, travel, weights
 from armillary.results.reading import lacking, simulated
 from armillary.results.schema import GROUPS
 from armillary.results.store import Run
@@ -28,7 +28,7 @@ def decomposition(run: Run) -> Shown:
 
 
 def overview(run: Run) -> Shown:
-    """What there is to show: layers, heads, weights, or a list of the groups; what is missing, and what adds it."""
+    """What there is to show: the first kind of result that a run has; what is missing, and what adds it."""
     held = set(run.results.children)
     if simulated(run.results) and simulation.GROUP in held:
         return Shown(simulation.rows(run), simulation.printed(run))
@@ -39,6 +39,10 @@ def overview(run: Run) -> Shown:
         return Shown(rows, Group(heads.summary(run, rows), Text(missing(run))))
     if "weights" in held:
         return Shown(weights.head_rows(run), Group(weights.by_block(run), Text(missing(run))))
+    if "stores" in held:
+        return Shown(stores.rows(run), Group(stores.by_block(run), Text(missing(run))))
+    if "travel" in held:
+        return Shown(travel.rows(run), Group(travel.by_token(run), Text(missing(run))))
     return Shown(groups(run), Group(contents(run), Text(missing(run))))
 
 

@@ -43,14 +43,31 @@ class Panels:
 
 
 def pieces(columns: Sequence[Column], width: int) -> list[list[Column]]:
-    """The columns in pieces that fit a width, gaps counted; a piece holds at least one column beside the first."""
+    """The columns in pieces that fit a width, gaps counted; a piece holds at least one column beside the first.
+
+    What is quiet, a null or a control, stays with the column before it.
+    """
     first, *others = columns
-    cut: list[list[Column]] = [[first]]
+    bundles: list[list[Column]] = []
     for column in others:
-        if len(cut[-1]) > 1 and sum(each.width + GAP for each in [*cut[-1], column]) - GAP > width:
+        if column.quiet and bundles:
+            bundles[-1].append(column)
+        else:
+            bundles.append([column])
+    cut: list[list[Column]] = [[first]]
+    for bundle in bundles:
+        if len(cut[-1]) > 1 and wide([*cut[-1], *bundle]) > width:
             cut.append([first])
-        cut[-1].append(column)
+        for column in bundle:
+            if len(cut[-1]) > 1 and wide([*cut[-1], column]) > width:
+                cut.append([first])
+            cut[-1].append(column)
     return cut
+
+
+def wide(columns: Sequence[Column]) -> int:
+    """The width of some columns side by side."""
+    return sum(column.width + GAP for column in columns) - GAP
 
 
 def panel(columns: Sequence[Column]) -> Table:

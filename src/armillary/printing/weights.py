@@ -9,18 +9,12 @@ from armillary.measures.spectra.product_null import differing
 from armillary.printing.numbers import heading, number
 from armillary.printing.panels import Column, Panels
 from armillary.results.reading import array, has, numbers, require
-from armillary.results.schema.weights import PRODUCTS
+from armillary.results.schema.weights import PRODUCTS, SHOWN
 from armillary.results.store import Run
 from armillary.results.weight_answers import weight_answers
 
 SCORES = ("trace", "top", "overlap")
 """The z-scores that tell a product from one of independent factors."""
-
-PER_HEAD = (
-    *("trace_qk", "trace_square_qk", "frobenius_qk", "trace_qk_z", "top_qk_z", "overlap_qk_z", "symmetry"),
-    *("directionality", "trace_vo", "frobenius_vo", "trace_vo_z", "top_vo_z", "overlap_vo_z"),
-)
-"""What is printed of every head."""
 
 CONTROL = "control"
 
@@ -95,7 +89,7 @@ def of_block(run: Run, block: int) -> Panels:
     columns = [Column("head", [f"L{block}H{head}" for head in rows.index], words=True)]
     columns += [
         Column(heading(f"weights/{name}"), cells(rows[name], 1 if name.endswith("_z") else 3))
-        for name in PER_HEAD
+        for name in SHOWN
         if name in rows
     ]
     return Panels(title(run), columns, NOTE)

@@ -14,6 +14,8 @@ from armillary.reporting.kinds import Answer, Plot
 from armillary.results.reading import LEVEL, array, draws, has, label_of, numbers
 from armillary.results.schema import GROUPS
 from armillary.results.schema.naming import KINDS
+from armillary.results.store_answers import store_answers
+from armillary.results.weight_answers import weight_answers
 
 ON_TEXT = ("heads/mass_first", "heads/mass_previous", "heads/mass_self")
 """Where heads attend on text, for runs whose heads have no kinds yet."""
@@ -100,6 +102,22 @@ def nearest(results: xr.DataTree) -> str | None:
     return f"In {share} of states the likeliest token also has the largest cosine with the state"
 
 
+def alignment(results: xr.DataTree) -> str | None:
+    """The verdict on the alignment of queries and keys."""
+    answer = weight_answers(results).get("aligned_like_random")
+    return None if answer is None else str(answer)
+
+
+def pressed(results: xr.DataTree) -> str:
+    """The verdicts on the spectra of whole matrices."""
+    return ". ".join(str(answer) for name, answer in weight_answers(results).items() if "_below_" in name)
+
+
+def readable(results: xr.DataTree) -> str:
+    """The verdicts on early and late blocks."""
+    return ". ".join(map(str, store_answers(results).values()))
+
+
 def of_kind(name: str, count: int) -> str:
     """Heads of one kind in words: 1 induction head, 3 attention sinks."""
     word = KINDS[name]
@@ -126,6 +144,10 @@ QUESTIONS = (
     Question("Are position and context orthogonal?", ("incoherence", "position-gram")),
     Question("Where are the massive activations?", ("outlier-tokens",), massive),
     Question("Which kinds of heads are there?", ("head-names", "head-grid", "head-distances"), heads),
+    Question("Are W_Q and W_K aligned like random matrices?", ("qk-alignment",), alignment),
+    Question("Are spectra of weights pressed down?", ("matrix-initial",), pressed),
+    Question("Can heads be read as tokens?", ("store-readability",), readable),
+    Question("Do heads on text rank as their weights predict?", ("localization-agreement",)),
     Question("Do norms put states on a sphere?", ("norm-radii", "norm-axes")),
     Question("Is the likeliest token the nearest one?", ("norm-radii",), nearest),
     Question("How far do tokens travel?", ("travel-paths",)),

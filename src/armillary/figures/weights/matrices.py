@@ -1,20 +1,22 @@
-"""Figures of whole matrices: what stands above noise, and the tails of their spectra."""
+"""Figures of whole matrices: what stands above noise, their energy beside an initial one, tails of their spectra."""
 
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
 
 from armillary.figures.kit.colours import series
-from armillary.figures.kit.curves import draw_estimate, layer_axis
+from armillary.figures.kit.curves import draw_estimate, draw_line, draw_null, layer_axis
 from armillary.figures.kit.each_head import field_height
 from armillary.figures.kit.fields import BAR, heatmap, ruler
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import axis_label, drawn
-from armillary.figures.kit.words import NOT_ESTIMABLE, number
+from armillary.figures.kit.words import NOT_ESTIMABLE, median, number
 from armillary.results.reading import Estimate, array, has, numbers
+from armillary.results.weight_answers import KINDS, of_kind, weight_answers
 
 ENERGY, TAIL = "matrices/outlier_energy", "matrices/alpha"
+INITIAL, CONTROL = "matrices/energy_initial", "matrices_twin/energy_initial"
 
 
 def names(results: xr.DataTree, path: str) -> list[str]:
@@ -56,6 +58,36 @@ def outliers_finding(results: xr.DataTree) -> str:
     return said
 
 
+def initial(results: xr.DataTree) -> go.Figure:
+    """The energy of every matrix over that of Glorot's initialisation; the control's dotted in the same colour."""
+    figure, shown = panels(height=460), names(results, INITIAL)
+    for colour, place in zip(series(len(shown)), range(len(shown)), strict=True):
+        draw_line(figure, numbers(results, INITIAL)[:, place], shown[place], colour)
+        if has(results, CONTROL):
+            draw_line(figure, numbers(results, CONTROL)[:, place], f"{shown[place]}, control", colour, "dot")
+    blocks = len(numbers(results, INITIAL))
+    draw_null(figure, np.ones(blocks), "Glorot's initialisation")
+    layer_axis(figure, blocks)
+    axes(figure, "block", axis_label(INITIAL))
+    figure.for_each_trace(lambda trace: trace.update(showlegend="control" not in trace.name))
+    return figure.update_yaxes(type="log", exponentformat="power")
+
+
+def initial_finding(results: xr.DataTree) -> str:
+    """Whether spectra of queries and keys are pressed down, with the median energy, and the control's."""
+    answer = weight_answers(results).get("query_below_glorot")
+    if answer is None or not np.isfinite(median(numbers(results, INITIAL))):
+        return f"The energy of the matrices is {NOT_ESTIMABLE}"
+    verdict = {"holds": "are", "does not hold": "are not", "not determined": "may be"}[answer.numbers.verdict]
+    said = f"Query and key spectra {verdict} pressed down: {number(energy_of(results, INITIAL))} of Glorot's energy"
+    return said + (f"; control {number(energy_of(results, CONTROL))}" if has(results, CONTROL) else "")
+
+
+def energy_of(results: xr.DataTree, path: str) -> float:
+    """The median energy of query and key matrices."""
+    return median(of_kind(results, path, KINDS["query and key matrices"]))
+
+
 def tails(results: xr.DataTree) -> go.Figure:
     """The exponent of every matrix's tail over the blocks, with its interval."""
     figure, shown = panels(height=460), names(results, TAIL)
@@ -91,6 +123,18 @@ FIGURES = (
         "noise alone has an outlier with probability 1 %.",
         "edge √variance (√(rows − ½) + √(columns − ½)), variance from the lowest four fifths of the singular values",
         "Marchenko & Pastur (1967); Johnstone (2001); docs/measures.md",
+    ),
+    Figure(
+        "matrix-initial",
+        "weights",
+        (INITIAL, "matrices/below_initial", "matrix_spectra/singular_value"),
+        initial_finding,
+        initial,
+        "The energy of each whole matrix over that of Glorot's initialisation of its shape (dashed: 1). Dotted: the "
+        "random-weight control, the model's own initialisation, which may lie below Glorot's from the start. Pressed "
+        "down: less energy and most singular values smaller, in more than half of the matrices (95 % interval).",
+        "‖W‖² / (2 rows columns / (rows + columns))",
+        "Wertich (2024), 7.2.2 and A.5; docs/measures.md",
     ),
     Figure(
         "matrix-tails",

@@ -132,6 +132,12 @@ HEAD_MEASURES = (
 A measure whose parameters a model does not have is left out.
 """
 
+SHOWN = (
+    *("trace_qk", "trace_square_qk", "frobenius_qk", "trace_qk_z", "top_qk_z", "overlap_qk_z", "symmetry"),
+    *("directionality", "trace_vo", "frobenius_vo", "trace_vo_z", "top_vo_z", "overlap_vo_z"),
+)
+"""What tables and the explorer show of every head; a file holds all."""
+
 PER_PLACE = axes("block head place")
 
 
