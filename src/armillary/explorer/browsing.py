@@ -123,7 +123,8 @@ def layer(run: Run, number: int, name: str) -> dict[str, Any]:
 
 def measures(results: xr.DataTree) -> list[dict[str, str]]:
     """The numbers by which heads can be coloured: what they do on text, the scores of their kinds, their weights."""
-    groups: dict[str, Iterable[str]] = {"heads": SCALARS, "taxonomy": SCORES, "weights": SHOWN, "localization": ("xi", "eta")}
+    groups: dict[str, Iterable[str]] = {"heads": SCALARS, "taxonomy": SCORES, "weights": SHOWN}
+    groups["localization"] = ("xi", "eta")
     offered = [f"{group}/{name}" for group, names in groups.items() for name in names]
     rows = {path: row_of(path) for path in offered if has(results, path)}
     return [{"name": path, "label": row.label, "unit": row.unit, "text": row.text} for path, row in rows.items()]

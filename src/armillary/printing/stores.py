@@ -137,8 +137,18 @@ def product_table(run: Run, dataset: xr.Dataset, name: str, place: int) -> Panel
         texts = dataset["text"].values[side]
         columns.append(Column(HEADINGS[side], [tokens(texts[at]) for at in known], words=True))
     last = place == len(PRODUCT_NAMES) - 1
-    text = f"{title(run)}: {PRODUCT_NAMES[place]} of {name}" + ("" if known else ", which is zero: no triplets")
+    text = f"{title(run)}: {PRODUCT_NAMES[place]} of {name}, {standing_out(dataset, place)}"
     return Panels(text, columns, how_read(run) if last else "")
+
+
+def standing_out(dataset: xr.Dataset, place: int) -> str:
+    """How many readings of a product are readable, in words; that it is zero where it has none."""
+    value, point = (dataset[name].values[sides_of(place)] for name in ("peak", "peak_null"))
+    known = np.isfinite(value)
+    if not known.any():
+        return "which is zero: no triplets"
+    count = f"{int(np.sum(value[known] > point[known]))} of {int(known.sum())} readings"
+    return f"{count} stand out from 99 % of random directions"
 
 
 def both(z: Float[np.ndarray, " side"]) -> str:

@@ -197,8 +197,12 @@ def umap_places(
     cloud: Float[np.ndarray, "token d_model"], states: Float[np.ndarray, "state d_model"], shown: int, seed: int
 ) -> tuple[Float[np.ndarray, "state mode"], Float[np.ndarray, "some mode"]]:
     """States and some embeddings in three dimensions by UMAP with cosine distances, fitted on the embeddings."""
-    from umap import UMAP  # an extra: whoever does not ask for it need not have it
-
+    try:
+        from umap import UMAP  # an extra: whoever does not ask for it need not have it
+    except ImportError as error:
+        raise RequestError(
+            f"expected a umap-learn that can be imported, got an error ({error}): pip install 'armillary[umap]' again"
+        ) from error
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says that a seed costs speed, as is meant
         fitted = UMAP(n_components=3, metric="cosine", random_state=seed).fit(cloud)
