@@ -1,6 +1,6 @@
 """`armillary weights` on a checkpoint that does not fit into the memory it is given.
 
-    python benchmarks/large.py [--layers 40] [--d-model 1024] [--megabytes 900]
+    python benchmarks/large.py [--layers 40] [--d-model 1024] [--megabytes 1400]
 
 Writes a Llama of random weights to a temporary folder, one shard per layer and never whole in memory, then reads its
 weights in a process whose data, all that is not a page of a file, is limited. Exit code 1 where that process fails or
@@ -28,7 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--layers", type=int, default=40)
     parser.add_argument("--d-model", type=int, default=1024)
-    parser.add_argument("--megabytes", type=int, default=900, help="limit of the reading process's data")
+    parser.add_argument("--megabytes", type=int, default=1400, help="limit of the reading process's data")
     parser.add_argument("--reads", help="read this folder and say the peak; what the limited process does")
     chosen = parser.parse_args()
     if chosen.reads:

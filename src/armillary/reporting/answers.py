@@ -103,19 +103,38 @@ def nearest(results: xr.DataTree) -> str | None:
 
 
 def alignment(results: xr.DataTree) -> str | None:
-    """The verdict on the alignment of queries and keys."""
+    """Whether queries and keys are aligned like random matrices: how many heads are not, and of the control."""
     answer = weight_answers(results).get("aligned_like_random")
-    return None if answer is None else str(answer)
+    return None if answer is None else f"{WORDS[answer.numbers.verdict]}: {answer.because}"
 
 
-def pressed(results: xr.DataTree) -> str:
-    """The verdicts on the spectra of whole matrices."""
-    return ". ".join(str(answer) for name, answer in weight_answers(results).items() if "_below_" in name)
+def pressed(results: xr.DataTree) -> str | None:
+    """Whether spectra of queries and keys are pressed down below Glorot's initialisation, and below the control's."""
+    found = weight_answers(results)
+    names = [name for name in ("query_below_glorot", "query_below_control") if name in found]
+    said = [f"{WORDS[found[name].numbers.verdict].lower()} ({found[name].because})" for name in names]
+    beside = ("Below Glorot's initialisation", "below the control")
+    return "; ".join(f"{what}: {words}" for what, words in zip(beside, said, strict=False)) or None
 
 
 def readable(results: xr.DataTree) -> str:
-    """The verdicts on early and late blocks."""
-    return ". ".join(map(str, store_answers(results).values()))
+    """How many readings of the first and of the last block stand out."""
+    found = store_answers(results)
+    first, last = found["early_unreadable"], found["late_readable"]
+    blocks = [answer.claim.partition(" is ")[0] for answer in (first, last)]
+    return f"{blocks[0]}: {first.because}. {blocks[1]}: {last.because}"
+
+
+def specific(results: xr.DataTree) -> str | None:
+    """Whether the last block finds keys and writes values of a word's own subject."""
+    found = [store_answers(results).get(f"{what}_specific_late") for what in ("keys", "values")]
+    said = [f"{answer.claim.split()[-1]}: {answer.because}" for answer in found if answer is not None]
+    verdicts = {answer.numbers.verdict for answer in found if answer is not None}
+    return f"{WORDS[verdicts.pop()] if len(verdicts) == 1 else 'In part'}: {'; '.join(said)}" if said else None
+
+
+WORDS = {"holds": "Yes", "does not hold": "No", "not determined": "Not determined"}
+"""A verdict as the answer to a question."""
 
 
 def of_kind(name: str, count: int) -> str:
@@ -147,6 +166,7 @@ QUESTIONS = (
     Question("Are W_Q and W_K aligned like random matrices?", ("qk-alignment",), alignment),
     Question("Are spectra of weights pressed down?", ("matrix-initial",), pressed),
     Question("Can heads be read as tokens?", ("store-readability",), readable),
+    Question("Are late heads specific to a word's subject?", ("store-readability",), specific),
     Question("Do heads on text rank as their weights predict?", ("localization-agreement",)),
     Question("Do norms put states on a sphere?", ("norm-radii", "norm-axes")),
     Question("Is the likeliest token the nearest one?", ("norm-radii",), nearest),

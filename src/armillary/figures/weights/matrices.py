@@ -97,7 +97,7 @@ def tails(results: xr.DataTree) -> go.Figure:
         one = Estimate("block", value[:, place], unknown, low[:, place], high[:, place], 0)
         draw_estimate(figure, one, shown[place], colour)
     layer_axis(figure, len(value))
-    return axes(figure, "block", axis_label(TAIL))
+    return axes(figure, "block", axis_label(TAIL)).update_yaxes(type="log", exponentformat="power")
 
 
 def tails_finding(results: xr.DataTree) -> str:
@@ -120,7 +120,7 @@ FIGURES = (
         outliers,
         "How much of each whole matrix stands above noise: the share of its squared Frobenius norm in singular values "
         "beyond the edge of the Marchenko–Pastur law that fits its bulk. The p-value at the edge is Tracy–Widom's; "
-        "noise alone has an outlier with probability 1 %.",
+        "noise alone has an outlier with probability 1 %. Empty: so much stands above that no noise is left to fit.",
         "edge √variance (√(rows − ½) + √(columns − ½)), variance from the lowest four fifths of the singular values",
         "Marchenko & Pastur (1967); Johnstone (2001); docs/measures.md",
     ),

