@@ -32,9 +32,7 @@ def test_stored_weights_have_the_dtype_of_the_file_and_its_numbers(folder):
     stored, plain = arm.load(folder, dtype="stored"), arm.load(folder, dtype="float32", check=False)
     assert arm.load(folder, dtype="auto", check=False).dtype == torch.bfloat16
     assert stored.dtype == torch.float32
-    for (name, own), (other, same) in zip(
-        stored.model.named_parameters(), plain.model.named_parameters(), strict=True
-    ):
+    for (name, own), (other, same) in zip(stored.model.named_parameters(), plain.model.named_parameters(), strict=True):
         assert name == other
         assert torch.equal(own, same)
     assert stored.provenance["model_sha256"] == plain.provenance["model_sha256"]

@@ -42,6 +42,12 @@ SERIES = ("#56B4E9", "#E69F00", "#009E73", "#7566C4", "#CC79A7", "#8C6D00", "#00
 HEADS = dict(zip(KINDS, ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"), strict=True))
 """Every kind of head by the word that is stored; a head without a kind has the colour of nulls."""
 
+REGIMES = {
+    **{"late": "#0072B2", "middle": "#D55E00", "early": "#009E73", "uniform": "#E69F00"},
+    "vanishing": NULL,
+}
+"""Where on the window a head is predicted to let keys pass."""
+
 SEQUENTIAL, DIVERGING = "Cividis", "RdBu_r"
 """Scales of fields that begin at zero, and of fields that have a zero in the middle, by plotly's names."""
 

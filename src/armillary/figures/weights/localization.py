@@ -4,16 +4,13 @@ import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
 
-from armillary.figures.kit.colours import ESTIMATE, NULL, PUBLISHED, RESIDUAL
+from armillary.figures.kit.colours import ESTIMATE, NULL, PUBLISHED, REGIMES, RESIDUAL
 from armillary.figures.kit.each_head import labels, starts_of
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.words import NO_ERROR, NOT_ESTIMABLE, median, number, quoted
 from armillary.measures.errors.jackknife import half_width
 from armillary.results.reading import array, draws, has, label_of, numbers, optional
-
-REGIMES = {"late": "#0072B2", "middle": "#D55E00", "early": "#009E73", "uniform": "#E69F00", "vanishing": "#888888"}
-"""Every regime and its colour."""
 
 
 def ending(results: xr.DataTree) -> str:
