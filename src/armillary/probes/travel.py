@@ -31,7 +31,7 @@ EMBEDDINGS, CLOUD = 5000, 600
 """On how many token embeddings directions are fitted, and how many of these are kept to be drawn."""
 
 REPEATABLE = 1500
-"""On how many of these UMAP is fitted: with a seed, states then stand at the same places again; on 5000 they did not."""
+"""On how many of these UMAP is fitted: with a seed, states then stand at the same places; on 5000 they did not."""
 
 States = Float[np.ndarray, "layer position d_model"]
 
