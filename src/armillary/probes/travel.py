@@ -30,8 +30,8 @@ CHOICES = 5
 EMBEDDINGS, CLOUD = 5000, 600
 """On how many token embeddings directions are fitted, and how many of these are kept to be drawn."""
 
-REPEATABLE = 1500
-"""On how many of these UMAP is fitted: with a seed, states then stand at the same places; on 5000 they did not."""
+FITTED = 1500
+"""On how many of these UMAP is fitted. The fit is the same for the same seed; where states come to stand in it may vary."""
 
 States = Float[np.ndarray, "layer position d_model"]
 
@@ -208,5 +208,5 @@ def umap_places(
         ) from error
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says that a seed costs speed, as is meant
-        fitted = UMAP(n_components=3, metric="cosine", random_state=seed).fit(cloud[:REPEATABLE])
+        fitted = UMAP(n_components=3, metric="cosine", random_state=seed).fit(cloud[:FITTED])
         return np.asarray(fitted.transform(states)), np.asarray(fitted.embedding_[:shown])
