@@ -31,7 +31,7 @@ EMBEDDINGS, CLOUD = 5000, 600
 """On how many token embeddings directions are fitted, and how many of these are kept to be drawn."""
 
 FITTED = 1500
-"""On how many of these UMAP is fitted. The fit is the same for the same seed; where states come to stand in it may vary."""
+"""On how many of these UMAP is fitted. A seed fixes the fit; where states come to stand in it may vary."""
 
 States = Float[np.ndarray, "layer position d_model"]
 
