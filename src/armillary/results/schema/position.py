@@ -114,12 +114,14 @@ GROUPS: dict[str, Group] = {
         "how the sum of squares about the mean splits into position, context and residual",
         components("layer"),
         (variance,),
+        splits=True,
     ),
     "position": Group(
         "states.nc",
         "the positional basis: how strong, in how many directions",
         STRENGTH | SPECTRUM | SMOOTHNESS,
         (heldout, rank_heldout_familywise, position_effect, screenot_ranks, smoothness, low_frequency_share_sinusoidal),
+        splits=True,
     ),
     "attention_variance": Group(
         "states.nc",
@@ -138,5 +140,6 @@ GROUPS: dict[str, Group] = {
         ),
         (variance, position_share),
         ("attention", "corpus", "residual"),
+        splits=True,
     ),
 }
