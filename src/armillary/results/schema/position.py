@@ -60,6 +60,9 @@ STRENGTH = {
 SPECTRUM = {
     "singular_value": Variable(MODES, "units of the stream", "singular values of position_basis"),
     "energy_heldout": Variable(MODES, "units of the stream, squared", "bias-corrected squared singular values"),
+    "energy_heldout_without": Variable(
+        axes("layer fold"), "units of the stream, squared", "the leading one when a fold is left out", optional=True
+    ),
     "energy_heldout_null": Variable(
         LAYER, "units of the stream, squared", "95 % point of the leading energy when folds are shifted by themselves"
     ),
