@@ -224,7 +224,7 @@ def test_a_prefix_that_cannot_be_had_is_refused(byte_tokenizer):
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"contexts": 1}, "expected at least 2 contexts, got contexts=1"),
+        ({"contexts": 0}, "expected at least 1 context, got contexts=0"),
         ({"length": 1}, "expected windows of at least 2 tokens, got length=1"),
         ({"seed": -1}, "expected a seed of 0 or more, got seed=-1"),
         ({"length": 64, "max_length": 32}, "expected at most 32 tokens, the model's maximum, got length=64"),
@@ -340,8 +340,8 @@ def test_ready_windows_that_do_not_fit_are_refused(byte_tokenizer):
         windows(ready, None, contexts=2)
     with pytest.raises(RequestError, match="expected at most 4 tokens, the model's maximum, got length=5"):
         windows(ready, None, max_length=4)
-    with pytest.raises(RequestError, match="expected ready windows of at least 2 x 2 tokens, got 1 x 5"):
-        windows(corpus(np.zeros((1, 5), int)), None)
+    with pytest.raises(RequestError, match="expected ready windows of at least 1 x 2 tokens, got 3 x 1"):
+        windows(corpus(np.zeros((3, 1), int)), None)
 
 
 @pytest.fixture(scope="module")

@@ -75,8 +75,12 @@ def test_groups_of_windows_are_groups_of_their_places(byte_tokenizer):
     assert groups(drawn).index.max() == 15
 
 
-def test_groups_need_two_windows_and_two_groups():
+def test_a_single_window_is_a_group():
+    assert groups((np.zeros(1, int), np.zeros(1, int))).index.tolist() == [0]
+
+
+def test_groups_need_a_window_and_two_groups():
     with pytest.raises(RequestError, match="expected at least 2 groups, got n=1"):
         groups((np.arange(4), np.arange(4)), n=1)
-    with pytest.raises(RequestError, match="expected at least 2 windows to group, got 1"):
-        groups((np.zeros(1, int), np.zeros(1, int)))
+    with pytest.raises(RequestError, match="expected at least 1 window to group, got 0"):
+        groups((np.zeros(0, int), np.zeros(0, int)))

@@ -109,7 +109,7 @@ def test_what_cannot_be_compared_is_said(results):
     [
         ("position/rank_stable_corrected", stats.t.ppf(0.975, 7)),
         ("depth/token_share", 100 * stats.t.ppf(0.975, 15)),
-        ("mixing/output_norm", stats.t.ppf(0.975, 6)),
+        ("mixing/similarity_output", stats.t.ppf(0.975, 6)),
     ],
 )
 def test_each_result_has_its_own_degrees_of_freedom(results, path, quantile):

@@ -242,7 +242,7 @@ def attention(rng, blocks, heads=4, bins=4, repeats=8):
     sides = {f"{name}_{side}": value for name in ("similarity", "collapse") for side, value in SIDES.items()}
     return {
         "heads": xr.Dataset(values, coords={"span": [0, 1, 2, 3, 5, 9], "query_bin": starts, "key_bin": starts}),
-        "mixing": over(blocks, "block", output_norm=0.4, output_norm_se=0.01, similarity_output_se=0.01, **sides),
+        "mixing": over(blocks, "block", output_norm=0.4, similarity_output_se=0.01, **sides),
         "head_groups": xr.Dataset(
             {f"{name}_groups": (("block", "group"), np.full((blocks, GROUPS), value)) for name, value in sides.items()}
             | {"windows": ("group", np.full(GROUPS, 2))}

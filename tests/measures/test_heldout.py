@@ -29,7 +29,7 @@ def test_energies_and_spectra_are_those_of_a_plain_loop_whatever_side_is_shorter
     rng = np.random.default_rng(seed)
     folds = curves(rng, positions=14, width=6) if tall else curves(rng)
     weights = rng.dirichlet(np.full(5, 5.0))
-    terms, spectra = fold_energies(folds, weights, modes := min(folds.shape[1:]))
+    terms, spectra, _ = fold_energies(folds, weights, modes := min(folds.shape[1:]))
     for fold in range(5):
         others = sum(weights[g] * folds[g] for g in range(5) if g != fold) / (1 - weights[fold])
         left, singular, _ = np.linalg.svd(others, full_matrices=False)
@@ -46,7 +46,7 @@ def test_power_iteration_finds_the_energy_of_the_leading_mode():
     weighted = (weights[:, None, None] * folds).astype(np.float32)
     offsets = [0, 3, 1, 8, 5]
     turned = np.stack([np.roll(fold, offset, 0) for fold, offset in zip(weighted, offsets, strict=True)])
-    terms, _ = fold_energies(turned / weights[:, None, None], weights, 9)
+    terms, _, _ = fold_energies(turned / weights[:, None, None], weights, 9)
     assert leading_energy(weighted, offsets, turned.sum(0) - turned, weights, rng) == pytest.approx(
         terms.sum(0)[0], rel=1e-3
     )
@@ -58,6 +58,19 @@ def test_what_float32_folds_give_is_what_float64_gives():
     wide, narrow = heldout(folds, group), heldout(folds.astype(np.float32), group)
     assert np.allclose(narrow.energy_heldout, wide.energy_heldout, rtol=0, atol=1e-6 * wide.energy_heldout[0])
     assert narrow.rank_heldout == wide.rank_heldout
+
+
+@pytest.mark.parametrize("shape", [(8, 20, 30), (8, 30, 20)])
+def test_energies_without_a_fold_are_those_of_the_other_folds_alone(shape):
+    rng = np.random.default_rng(8)
+    group = rng.permutation(np.repeat(np.arange(8), [9, 3, 5, 4, 7, 3, 6, 8]))
+    effect = 3 * np.outer(np.cos(np.arange(shape[1])), rng.normal(size=shape[2]))
+    folds = effect + rng.normal(size=shape)
+    found = heldout(folds, group).energy_heldout_without
+    for left in range(8):
+        others = group[group != left]
+        alone = heldout(np.delete(folds, left, 0), others - (others > left))
+        assert found[left] == pytest.approx(alone.energy_heldout[0], rel=1e-4)
 
 
 def test_the_null_does_not_see_what_the_folds_share():

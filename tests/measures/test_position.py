@@ -53,11 +53,11 @@ def inputs(states, group, rng):
     means = np.stack([centred[group == g].mean(0) for g in range(len(sizes))])
     sums = sizes[:, None, None] * (means - means.mean(1, keepdims=True))
     turned = [np.roll(one, turn, 0) for one, turn in zip(centred, rng.integers(positions, size=contexts), strict=True)]
-    folds = folded(means, sizes)
+    held = heldout(folded(means, sizes), group)
     return {
         "position_kernel": np.einsum("gtd,htd->gh", sums, sums),
-        "position_folds": folds,
-        "energy_heldout": heldout(folds, group).energy_heldout,
+        "energy_heldout": held.energy_heldout,
+        "energy_heldout_without": held.energy_heldout_without,
         "position_basis": centred.mean(0),
         "position_null": np.mean(turned, 0),
         "leading_groups": np.stack([leading_products(centred[group == g]) for g in range(len(sizes))]),
@@ -234,24 +234,24 @@ def test_the_turned_windows_show_what_smooth_noise_alone_shows():
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_the_folds_variances_along_the_largest_direction_average_to_it(seed):
+def test_without_each_fold_the_largest_variance_averages_to_the_whole(seed):
     rng = np.random.default_rng(seed)
     states, group = waves(2.0, 8, 10) + rng.normal(size=(20, 8, 10)), unequal(20, 6, rng)
     tokens = 8.0 * np.bincount(group)
-    per_fold, heldout_part = leading_variance(inputs(states, group, rng)["leading_groups"], tokens)
-    assert np.average(per_fold, weights=tokens) == pytest.approx(1)
+    without, heldout_part = leading_variance(inputs(states, group, rng)["leading_groups"], tokens)
+    assert np.average(without, weights=tokens.sum() - tokens) == pytest.approx(1)
     assert heldout_part < 1
 
 
-def test_a_folds_variance_is_that_of_its_own_tokens_along_the_direction_of_numpys_eigenvectors():
+def test_a_variance_without_a_fold_is_that_of_the_others_along_the_direction_of_numpys_eigenvectors():
     rng = np.random.default_rng(3)
     states, group = waves(6.0, 8, 16) + rng.normal(size=(24, 8, 16)), np.arange(24) // 3
     arrays = inputs(states, group, rng)
-    per_fold, held = leading_variance(arrays["leading_groups"], np.full(8, 24.0))
+    without, held = leading_variance(arrays["leading_groups"], np.full(8, 24.0))
     centred = states - states.mean((0, 1))
     values, vectors = np.linalg.eigh(arrays["covariance"])
-    own = [np.mean((centred[group == g] @ vectors[:, -1]) ** 2) for g in range(8)]
-    assert per_fold == pytest.approx(np.array(own) / values[-1])
+    left = [np.mean((centred[group != g] @ vectors[:, -1]) ** 2) for g in range(8)]
+    assert without == pytest.approx(np.array(left) / values[-1])
     others = [np.linalg.svd(centred[group != g].reshape(-1, 16))[2][0] for g in range(8)]
     apart = [np.mean((centred[group == g] @ others[g]) ** 2) for g in range(8)]
     assert held == pytest.approx(np.mean(apart) / values[-1])

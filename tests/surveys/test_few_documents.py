@@ -8,7 +8,7 @@ from rich.console import Console
 
 import armillary as arm
 from armillary.printing.layers import printed
-from armillary.reporting.content import reading
+from armillary.reporting.content import reading, run_report
 
 
 def text(seed, windows):
@@ -37,8 +37,38 @@ def test_too_few_groups_give_numbers_without_errors_and_say_why(tiny_llama, wind
     assert reason in reading(run)
 
 
-def test_a_single_window_is_refused_with_what_to_do(tiny_llama):
+@pytest.fixture(scope="module")
+def single(tiny_llama):
+    """A survey of one window, its heads measured too."""
+    return arm.survey(tiny_llama, text(2, 1), heads=True, progress=False)
+
+
+def test_a_single_window_keeps_what_it_can_tell(single):
+    for path in ("norms/norm", "heads/entropy", "depth/anisotropy", "mixing/similarity_output"):
+        assert np.isfinite(single.results[path]).all()
+        assert np.isnan(single.results[f"{path}_se"]).all()
+
+
+@pytest.mark.parametrize("group", ["variance", "position", "attention_variance", "context"])
+def test_a_single_window_separates_no_position(single, group):
+    assert all(np.isnan(variable).all() for variable in single.results[group].data_vars.values())
+
+
+def test_a_single_window_says_why_in_table_and_report(single):
+    reason = "ne window: position, context and residual cannot be separated, and nothing has an error"
+    assert reason in shown(single)
+    assert "±" not in shown(single)
+    assert "1 window of 12 tokens" in shown(single)
+    assert reason in reading(single)
+    content = {answer.question: answer.text for answer in run_report(single).answers}
+    assert content["How much variance does context explain?"] == (
+        "The context share is not estimable: this run cannot separate position and context"
+    )
+    assert "too weak" not in content["Is the positional basis low-rank?"]
+
+
+def test_no_window_at_all_is_refused(tiny_llama):
     with pytest.raises(
-        arm.RequestError, match=r"^expected ready windows of at least 2 x 2 tokens, got 1 x 12: give more$"
+        arm.RequestError, match=r"^expected ready windows of at least 1 x 2 tokens, got 0 x 12: give more$"
     ):
-        arm.survey(tiny_llama, text(2, 1), progress=False)
+        arm.survey(tiny_llama, text(2, 0), progress=False)

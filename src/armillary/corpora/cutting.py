@@ -90,8 +90,8 @@ def windows(
 
 
 def _refuse_numbers(contexts: int, length: int, seed: int, bos: str) -> None:
-    if contexts < 2:
-        raise RequestError(f"expected at least 2 contexts, got contexts={contexts}: one window has no variance")
+    if contexts < 1:
+        raise RequestError(f"expected at least 1 context, got contexts={contexts}: choose a larger number")
     if length < 2:
         raise RequestError(f"expected windows of at least 2 tokens, got length={length}: choose a larger one")
     if seed < 0:
@@ -133,8 +133,8 @@ def _balance(documents: int | None, per_document: int | None, contexts: int, cro
 
 def _ready(corpus: ReadyWindows, contexts: int, length: int) -> Windows:
     n, positions = corpus.tokens.shape
-    if n < 2 or positions < 2:
-        raise RequestError(f"expected ready windows of at least 2 x 2 tokens, got {n} x {positions}: give more")
+    if n < 1 or positions < 2:
+        raise RequestError(f"expected ready windows of at least 1 x 2 tokens, got {n} x {positions}: give more")
     if contexts not in (CONTEXTS, n) or length not in (LENGTH, positions):
         raise RequestError(
             f"expected contexts={n} and length={positions} as the ready windows have, got contexts={contexts}, "

@@ -36,8 +36,8 @@ def groups(
     document, offset = (windows.document, windows.offset) if isinstance(windows, Windows) else windows
     if n < 2:
         raise RequestError(f"expected at least 2 groups, got n={n}: the jackknife leaves one out at a time")
-    if len(document) < 2:
-        raise RequestError(f"expected at least 2 windows to group, got {len(document)}: draw more contexts")
+    if len(document) < 1:
+        raise RequestError(f"expected at least 1 window to group, got {len(document)}: draw more contexts")
     _, document, counts = np.unique(document, return_inverse=True, return_counts=True)
     if len(counts) >= n:
         return Groups(_packed(counts, n)[document], "whole documents")

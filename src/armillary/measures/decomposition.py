@@ -44,7 +44,7 @@ def variance(
     C Σ|pos|² + T Σ|ctx|² + Σ|resid|² = Σ|h − mean|² exactly, on a table whose holes are filled. The floor of position
     is SS_residual / (degrees of freedom per position · SS_total), right for any dependence along the text; that of
     context is its mean under the permutation null, tokens of a position permuted across windows, (1 − position) / T.
-    The residual has no floor.
+    The residual has no floor, and position has none in a single window.
     """
     contexts, positions = len(context_basis), len(position_basis)
     total = squares.sum()
@@ -53,7 +53,9 @@ def variance(
     degrees = (contexts - 1) * (positions - 1) - holes
     return Variance(
         share=np.array([position, context, residual]),
-        share_floor=np.array([residual * (positions - 1) / degrees, (1 - position) / positions, np.nan]),
+        share_floor=np.array(
+            [residual * (positions - 1) / degrees if degrees > 0 else np.nan, (1 - position) / positions, np.nan]
+        ),
     )
 
 

@@ -73,9 +73,9 @@ class SpectralGap(NamedTuple):
 class Mixing(NamedTuple):
     """Similarity and rank collapse of the tokens of a window, and the norm of the attention's output.
 
-    A few documents of repeated tokens make up most of the first and of both distances from collapse. A survey that
-    holds none of them cannot know, so these three have no error: an interval would cover in 81 to 84 % of surveys of
-    source code.
+    A few documents of repeated tokens make up most of the first, of both distances from collapse and of the last. A
+    survey that holds none of them cannot know, so these four have no error: an interval would cover in 81 to 84 % of
+    surveys of source code, that of the last in 77 % in its worst block.
     """
 
     similarity_residual: float
@@ -84,7 +84,6 @@ class Mixing(NamedTuple):
     collapse_residual: float
     collapse_output: float
     output_norm: float
-    output_norm_se: float
 
 
 def over_groups(by_head: Float[np.ndarray, "head group *value"], windows: Int[np.ndarray, "group"]) -> GroupMean:
@@ -176,13 +175,12 @@ def mixing(
 ) -> Mixing:
     """Of the state that a block receives and of its attention's output before any norm, over the tokens of a window:
     mean cosine of different tokens; ‖X − 1x̄ᵀ‖/‖X‖, which is 0 at full rank collapse; ‖output‖/‖state‖."""
-    similarity, output_norm = (group_mean(each, windows) for each in (similarity_output_groups, output_norm_groups))
+    similarity = group_mean(similarity_output_groups, windows)
     return Mixing(
         similarity_residual=float(group_mean(similarity_residual_groups, windows).mean),
         similarity_output=float(similarity.mean),
         similarity_output_se=float(similarity.se),
         collapse_residual=float(group_mean(collapse_residual_groups, windows).mean),
         collapse_output=float(group_mean(collapse_output_groups, windows).mean),
-        output_norm=float(output_norm.mean),
-        output_norm_se=float(output_norm.se),
+        output_norm=float(group_mean(output_norm_groups, windows).mean),
     )

@@ -7,8 +7,9 @@ from armillary.measures.errors.jackknife import FEWEST, standard_error
 
 
 def pair_mean(kernel: Float[np.ndarray, "group group_"], sizes: Float[np.ndarray, " group"]) -> float:
-    """Σ_{g≠h} kernel_gh / (C² − Σ n_g²), for a kernel of products of group sums."""
-    return float((kernel.sum() - np.trace(kernel)) / (sizes.sum() ** 2 - np.sum(sizes**2)))
+    """Σ_{g≠h} kernel_gh / (C² − Σ n_g²), for a kernel of products of group sums; NaN with a single group."""
+    pairs = sizes.sum() ** 2 - np.sum(sizes**2)
+    return float((kernel.sum() - np.trace(kernel)) / pairs) if len(sizes) > 1 else float("nan")
 
 
 def pair_means_without(

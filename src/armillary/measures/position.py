@@ -6,11 +6,12 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse.linalg import eigsh
 
+from armillary.measures.errors.jackknife import standard_error
 from armillary.measures.errors.leave_out import Jackknifed, unknown
-from armillary.measures.pairs import pair_jackknife_error, pair_mean, pair_replicates, pair_standard_error
+from armillary.measures.pairs import pair_mean, pair_means_without, pair_replicates, pair_standard_error
 
 DETERMINED = 3.0
-"""A stable rank is answered only when the position's energy is this many standard errors above zero."""
+"""A stable rank is answered only when the energies of position and of its first mode are so many errors above zero."""
 
 
 class PositionEffect(NamedTuple):
@@ -35,7 +36,6 @@ class PositionEffect(NamedTuple):
 
 def position_effect(
     position_kernel: Float[np.ndarray, "group group_"],
-    position_folds: Float[np.ndarray, "fold position d_model"],
     position_basis: Float[np.ndarray, "position d_model"],
     position_null: Float[np.ndarray, "position d_model"],
     covariance: Float[np.ndarray, "d_model d_model_"],
@@ -43,36 +43,39 @@ def position_effect(
     squares: Float[np.ndarray, "group"],
     group: Int[np.ndarray, "context"],
     energy_heldout: Float[np.ndarray, "mode"],
+    energy_heldout_without: Float[np.ndarray, "fold"],
 ) -> PositionEffect:
     """Everything about the strength of the position basis that needs the groups of documents.
 
-    `position_folds[f]` is the mean over the contexts of fold f at each position, less the grand mean (group g belongs
-    to fold g mod 8), and `position_kernel` the inner products of the groups' sums; `position_null` is the basis after
-    every context was circularly shifted by its own random offset: what smooth noise alone shows, plug-in.
+    `position_kernel` are the inner products of the groups' sums at each position (group g belongs to fold g mod 8);
+    `position_null` is the basis after every context was circularly shifted by its own random offset: what smooth noise
+    alone shows, plug-in.
     share_corrected = tr Ĝ / (T · variance) with the unbiased Gram Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²); it may be
     negative, and is never clipped. With the leading energy_heldout (see `heldout`), rank_stable_corrected = tr Ĝ /
     energy_heldout_1 and relative_norm_corrected = √(C energy_heldout_1) / ‖M‖op, ‖M‖op² half plug-in and half held out,
-    both NaN (not estimable) when tr Ĝ is within three standard errors of zero. `leading_groups` are the groups' second
-    moments along a few leading directions (see `leading_variance`).
+    both NaN (not estimable) when tr Ĝ or energy_heldout_1 is within three standard errors of zero. `leading_groups` are
+    the groups' second moments along a few leading directions (see `leading_variance`). Both errors are the jackknife's
+    over folds, with the mode found anew without each (`energy_heldout_without`).
     """
-    length, in_fold = len(position_basis), fold_of(len(position_kernel), len(position_folds))
+    length, folds = len(position_basis), len(energy_heldout_without)
+    in_fold = fold_of(len(position_kernel), folds)
     kernel = in_fold @ position_kernel @ in_fold.T
-    sizes = group_sizes(group % len(position_folds), kernel)
-    (spectrum, leading), null_spectrum = leading_mode(position_basis), singular_values(position_null)
+    sizes = group_sizes(group % folds, kernel)
+    spectrum, null_spectrum = singular_values(position_basis), singular_values(position_null)
     groups = group_sizes(group, position_kernel)
     trace, trace_se = pair_mean(position_kernel, groups), pair_standard_error(position_kernel, groups)
     variance = float(eigsh(covariance.astype(np.float64), 1, v0=np.ones(len(covariance)), return_eigenvectors=False)[0])
     largest = np.sqrt(length * variance)  # ‖M‖op / √C, the scale of σ₁
-    determined = trace > DETERMINED * trace_se and energy_heldout[0] > 0
+    first_se = float(standard_error(energy_heldout_without))
+    # With too few folds for an error the energy only has to be there.
+    determined = trace > DETERMINED * trace_se and energy_heldout[0] > np.nan_to_num(DETERMINED * first_se)
     stable = relative = unknown(len(sizes))
     if determined:
-        first = mode_kernel(position_folds, leading, sizes, energy_heldout[0])
-        per_fold, heldout = leading_variance(np.tensordot(in_fold, leading_groups, 1), sizes * length)
+        first = energy_heldout_without / energy_heldout[0]
+        variances, heldout = leading_variance(np.tensordot(in_fold, leading_groups, 1), sizes * length)
         unbiased = variance * (1 + heldout) / 2
-        value = trace / energy_heldout[0]
-        stable = folded(value, (kernel - value * first) / energy_heldout[0], sizes)
-        ratio = np.sqrt(energy_heldout[0] / (length * unbiased))
-        relative = folded(ratio, ratio / 2 * (first / energy_heldout[0] - linear_kernel(per_fold, sizes)), sizes)
+        stable = folded(trace / energy_heldout[0], pair_means_without(kernel, sizes) / trace, first)
+        relative = folded(np.sqrt(energy_heldout[0] / (length * unbiased)), (first + 1) / 2, (variances + 1) / 2)
     share = share_of(position_kernel, groups, squares, length)
     return PositionEffect(
         **share._asdict(),
@@ -91,10 +94,10 @@ def position_effect(
     )
 
 
-def folded(value: float, changes: Float[np.ndarray, "fold fold_"], sizes: Float[np.ndarray, " fold"]) -> Jackknifed:
-    """A ratio of pair means with its error over folds, from the kernel of its first-order changes."""
-    error = pair_jackknife_error(changes, sizes)
-    return Jackknifed(float(value), error, pair_replicates(changes, sizes, float(value), error))
+def folded(value: float, above: Float[np.ndarray, " fold"], below: Float[np.ndarray, " fold"]) -> Jackknifed:
+    """A ratio with its error over folds, to first order: what is above and below without each fold, over the whole."""
+    without = value * (1 + above - below)
+    return Jackknifed(float(value), float(standard_error(without)), without)
 
 
 def group_sizes(group: Int[np.ndarray, " context"], kernel: np.ndarray) -> Float[np.ndarray, " group"]:
@@ -105,18 +108,6 @@ def group_sizes(group: Int[np.ndarray, " context"], kernel: np.ndarray) -> Float
 def fold_of(groups: int, folds: int) -> Float[np.ndarray, "fold group"]:
     """Which fold each group belongs to, as a matrix that sums groups into folds."""
     return (np.arange(groups) % folds == np.arange(folds)[:, None]).astype(np.float64)
-
-
-def mode_kernel(
-    position_folds: Float[np.ndarray, "fold position d_model"],
-    mode: Float[np.ndarray, " position"],
-    sizes: Float[np.ndarray, " fold"],
-    energy: float,
-) -> Float[np.ndarray, "fold fold_"]:
-    """Inner products of the folds' sums along one mode, scaled so that their pair mean is the mode's energy."""
-    along = sizes[:, None] * ((mode - mode.mean()) @ position_folds.astype(np.float64))
-    kernel = along @ along.T
-    return kernel * (energy / pair_mean(kernel, sizes))
 
 
 def linear_kernel(values: Float[np.ndarray, " group"], sizes: Float[np.ndarray, " group"]) -> np.ndarray:
@@ -157,16 +148,6 @@ def share_of(
     return PositionShare(share, error, pair_replicates(changes, sizes, share, error))
 
 
-def leading_mode(
-    position_basis: Float[np.ndarray, "position d_model"],
-) -> tuple[Float[np.ndarray, " mode"], Float[np.ndarray, " position"]]:
-    """All singular values, as `singular_values` gives them, and the left singular vector of the largest."""
-    wide = len(position_basis) <= position_basis.shape[1]
-    energies, vectors = np.linalg.eigh(position_basis @ position_basis.T if wide else position_basis.T @ position_basis)
-    mode = vectors[:, -1] if wide else position_basis @ vectors[:, -1]
-    return np.sqrt(energies[::-1].clip(0)), mode / max(np.linalg.norm(mode), np.finfo(np.float64).tiny)
-
-
 def singular_values(matrix: Float[np.ndarray, "position d_model"]) -> Float[np.ndarray, "mode"]:
     """Singular values from the smaller Gram matrix, largest first; those below √eps σ₁ are rounding."""
     gram = matrix @ matrix.T if len(matrix) <= matrix.shape[1] else matrix.T @ matrix
@@ -176,7 +157,7 @@ def singular_values(matrix: Float[np.ndarray, "position d_model"]) -> Float[np.n
 def leading_variance(
     products: Float[np.ndarray, "fold direction direction_"], tokens: Float[np.ndarray, " fold"]
 ) -> tuple[Float[np.ndarray, " fold"], float]:
-    """Along the leading direction, in units of the largest variance: each fold's variance, and the held-out one.
+    """Along the leading direction, in units of the largest variance: that without each fold, and the held-out one.
 
     `products` are the folds' second moments in a frame of a few directions that holds nearly all of the leading one.
     Held out is the variance along the leading direction found without a fold, measured in that fold, mean over folds:
@@ -187,7 +168,7 @@ def leading_variance(
     if not np.isfinite(whole).all():
         return np.full(len(tokens), np.nan), float("nan")
     energies, vectors = np.linalg.eigh(whole)
-    along = np.einsum("i,fij,j->f", vectors[:, -1], products, vectors[:, -1])
+    along = np.einsum("i,fij,j->f", vectors[:, -1], products, vectors[:, -1]) / energies[-1]
     without = np.linalg.eigh(whole - products)[1][:, :, -1]
     measured = np.einsum("fi,fij,fj->", without, products, without)
-    return along / tokens * (tokens.sum() / energies[-1]), float(measured / energies[-1])
+    return (1 - along) / (1 - tokens / tokens.sum()), float(measured / energies[-1])

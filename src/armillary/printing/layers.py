@@ -6,8 +6,9 @@ import xarray as xr
 
 from armillary.printing.numbers import draws_of, heading, number, with_error
 from armillary.printing.panels import Column, Panels
-from armillary.results.reading import require, why_no_error
+from armillary.results.reading import array, optional, require, why_no_error
 from armillary.results.store import Run
+from armillary.system.texts import numbered
 
 GROUPS = ("variance", "position", "norms")
 """What the table needs."""
@@ -47,7 +48,7 @@ def printed(run: Run) -> Panels:
         *estimate(rows, heading("position/relative_norm_corrected"), "relative_norm", 1, (3, 3)),
         Column(heading("norms/norm"), erring(rows.norm, rows.norm_se, 1, 1)),
     ]
-    read = f"{about['contexts']} windows of {about['length']} tokens"
+    read = f"{numbered(about['contexts'], 'window')} of {about['length']} tokens"
     return Panels(f"{about['model']} on {about['corpus']}: {read}", columns, caption(run))
 
 
@@ -73,14 +74,15 @@ def erring(values: pd.Series, errors: pd.Series, times: int, digits: int) -> lis
 
 def caption(run: Run) -> str:
     """How to read the table, and what was left out."""
-    lines = [
-        f"± is one standard error (SE) over {draws_of(str(run.provenance.get('groups', '')))}. "
-        "–: not estimable, position is within 3 SE of 0.",
+    reason = why_no_error(run.results)
+    lines = [f"{reason[0].upper()}{reason[1:]}."] if reason else []
+    if optional(run.results, "norms/norm_se") is not None and np.isfinite(array(run.results, "norms/norm_se")).any():
+        over = draws_of(str(run.provenance.get("groups", "")))
+        lines.insert(0, f"± is one standard error (SE) over {over}. –: not estimable, position is within 3 SE of 0.")
+    lines += [
         "plug-in: the documents' own formula, with its small-sample bias. "
         "null: circularly shifted windows (context: permutation null).",
     ]
-    if reason := why_no_error(run.results):
-        lines.insert(1, f"{reason[0].upper()}{reason[1:]}.")
     if "outliers" in run.results.children and (count := run.results["outliers"].sizes["outlier"]):
         texts = pd.Series(run.results["outliers"].text.values.astype(str)).value_counts()
         named = ", ".join(f"'{text}' ×{times}" for text, times in texts.head(4).items())

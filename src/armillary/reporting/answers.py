@@ -48,7 +48,10 @@ def answer(question: Question, offered: dict[str, Plot], results: xr.DataTree) -
 
 def context(results: xr.DataTree) -> str:
     """The share of context beside its noise floor; it has no standard error."""
-    share = span(numbers(results, "variance/share", component=1), "%")
+    shares = numbers(results, "variance/share", component=1)
+    if not np.isfinite(shares).any():
+        return "The context share is not estimable: this run cannot separate position and context"
+    share = span(shares, "%")
     sentence = f"Context explains {share} of variance over the layers (plug-in, no interval)"
     if not has(results, "variance/share_floor"):
         return sentence

@@ -24,7 +24,6 @@ FIRST = (
     "context/silhouette",
     "norms/norm",
     "mixing/similarity_output",
-    "mixing/output_norm",
 )
 """The results that the first screen asks about, as far as both runs hold them."""
 

@@ -13,6 +13,7 @@ from armillary.reporting.kinds import Plot, Report
 from armillary.reporting.plots import plotted
 from armillary.results.reading import lacking, simulated, why_no_error
 from armillary.results.store import Run
+from armillary.system.texts import numbered
 
 LETTERS = 100
 """How much of a followed text stands on the first screen."""
@@ -56,9 +57,10 @@ def reading(run: Run) -> str:
     about = run.provenance
     if simulated(run.results):
         return walked(about) if {"walks", "length", "width", "draws"} <= set(about) else ""
-    parts = [f"{about['contexts']} windows of {about['length']} tokens"] if {"contexts", "length"} <= set(about) else []
-    parts += [f"standard errors by jackknife over {about['groups']}"] if "groups" in about else []
-    parts += [reason] if (reason := why_no_error(run.results)) else []
+    known, parts = {"contexts", "length"} <= set(about), list[str]()
+    parts += [f"{numbered(about['contexts'], 'window')} of {about['length']} tokens"] if known else []
+    reason = why_no_error(run.results)
+    parts += [reason or f"standard errors by jackknife over {about['groups']}"] if "groups" in about else []
     parts += ["position 0 left out"] if about.get("first") == "drop" else []
     parts += [f"followed text: ‘{text}’"] if (text := followed_text(run.results)) else []
     return "; ".join(parts)

@@ -32,7 +32,9 @@ def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
             arrays = inputs(group.inputs, {**groups, **results})
             made = measures_of(group.measures, arrays)
             if made:
-                results[name] = described(name, with_coordinates(xr.merge(made, join="exact")))
+                whole = with_coordinates(xr.merge(made, join="exact"))
+                known = not group.splits or arrays["group"].sizes["context"] > 1
+                results[name] = described(name, whole if known else whole.where(False))
     return results
 
 

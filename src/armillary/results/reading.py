@@ -126,6 +126,8 @@ def why_no_error(results: xr.DataTree) -> str:
     if not has(results, "corpus/group"):
         return ""
     sizes = group_sizes(results)
+    if sizes.sum() == 1:
+        return "one window: position, context and residual cannot be separated, and nothing has an error"
     if len(sizes) < FEWEST:
         return f"no errors: they need {FEWEST} groups of documents, and there are {len(sizes)}"
     if effective_groups(sizes) < 2:

@@ -27,7 +27,7 @@ from armillary.surveys.tables import captured_groups
 from armillary.system.progress import progress as progress_bar
 from armillary.system.progress import say
 from armillary.system.surroundings import surroundings
-from armillary.system.texts import escaped
+from armillary.system.texts import escaped, numbered
 
 
 def surveyed(view: View, source: Any, chosen: Settings, *, folder: Path | None, resume: bool, progress: bool) -> Run:
@@ -89,8 +89,8 @@ def announce(view: View, survey: Prepared) -> None:
     drawn = survey.windows
     contexts, length = drawn.tokens.shape
     say(
-        f"{view.name} on {drawn.provenance['corpus']}: {contexts} windows of {length} tokens from "
-        f"{len(drawn.documents)} documents, about {survey.memory / 1e9:.2f} GB of memory beyond the model"
+        f"{view.name} on {drawn.provenance['corpus']}: {numbered(contexts, 'window')} of {length} tokens from "
+        f"{numbered(len(drawn.documents), 'document')}, about {survey.memory / 1e9:.2f} GB of memory beyond the model"
     )
     if drawn.too_short:
         shown = ", ".join(escaped(name) for name in drawn.too_short[:5])

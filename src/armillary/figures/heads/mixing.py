@@ -7,9 +7,9 @@ import xarray as xr
 from armillary.figures.kit.colours import ESTIMATE, series
 from armillary.figures.kit.curves import draw_null, labelled_curve
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.words import NO_ERROR, NOT_ESTIMABLE, at, counted, error_words, largest, number
+from armillary.figures.kit.words import NO_ERROR, NOT_ESTIMABLE, counted, error_words, largest, number
 from armillary.measures.errors.testing import sign_test
-from armillary.results.reading import LEVEL, estimate, has, numbers
+from armillary.results.reading import LEVEL, has, numbers
 
 SIGNS = "Significant: by the sign test over groups of documents, at 95 % for all blocks jointly."
 SIDES = {"hidden states that the block receives": ("residual", series(1)[0]), "attention output": ("output", ESTIMATE)}
@@ -74,11 +74,12 @@ def output_norm(results: xr.DataTree) -> go.Figure:
 
 def output_norm_finding(results: xr.DataTree) -> str:
     """How much attention adds, most in which block, and what it comes to in the last."""
-    ratio = estimate(results, "mixing/output_norm")
-    if not np.isfinite(ratio.value).any():
+    ratio = numbers(results, "mixing/output_norm")
+    if not np.isfinite(ratio).any():
         return f"The norm of the attention output is {NOT_ESTIMABLE}"
-    best, last = largest(ratio.value), number(float(ratio.value[-1]))
-    return f"Attention adds at most {at(ratio, best)} of the state's norm (block {best}), {last} in the last block"
+    best, last = largest(ratio), number(float(ratio[-1]))
+    most = number(float(ratio[best]))
+    return f"Attention adds at most {most} of the state's norm (block {best}), {last} in the last block"
 
 
 FIGURES = (
@@ -113,7 +114,7 @@ FIGURES = (
         output_norm_finding,
         output_norm,
         "How much attention adds to the stream: the norm of its output, before any norm layer, over that of the state "
-        f"that the block receives. Band: {error_words('mixing/output_norm')}.",
+        "that the block receives. No interval: a few documents make this number up, and none covers.",
         "mean over tokens of ‖output‖ / ‖state‖",
         "docs/measures.md",
     ),

@@ -166,7 +166,9 @@ def corrected_finding(results: xr.DataTree, name: str, what: str) -> str:
     corrected = estimate(results, f"position/{name}_corrected")
     known = np.isfinite(corrected.value)
     if not known.any():
-        return f"The {what} of the positional basis is {NOT_ESTIMABLE}: position is too weak in every layer"
+        single = not np.isfinite(numbers(results, f"position/{name}")).any()
+        why = "this run cannot separate position" if single else "position is too weak in every layer"
+        return f"The {what} of the positional basis is {NOT_ESTIMABLE}: {why}"
     best = largest(corrected.value)
     peak = f"{at(corrected, best)} ({corrected.axis} {best})"
     finding = f"The {what} of the positional basis is at most {peak}"

@@ -99,5 +99,6 @@ GROUPS: dict[str, Group] = {
         "the context basis: similarity by document, clusters, and near-orthogonality to the positional basis",
         SIMILARITY | CLUSTERS | INCOHERENCE | KERNEL,
         (context_clusters, incoherence, incoherence_null, kernel_departure),
+        splits=True,
     ),
 }

@@ -140,7 +140,7 @@ MIXING = {
 }
 """One number per block."""
 
-SKEWED = ("similarity_residual", "collapse_residual", "collapse_output")
+SKEWED = ("similarity_residual", "collapse_residual", "collapse_output", "output_norm")
 """Of these the ones that a few documents make up, so that no interval covers."""
 
 

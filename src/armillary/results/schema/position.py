@@ -60,6 +60,9 @@ STRENGTH = {
 SPECTRUM = {
     "singular_value": Variable(MODES, "units of the stream", "singular values of position_basis"),
     "energy_heldout": Variable(MODES, "units of the stream, squared", "bias-corrected squared singular values"),
+    "energy_heldout_without": Variable(
+        axes("layer fold"), "units of the stream, squared", "the leading one when a fold is left out", optional=True
+    ),
     "energy_heldout_null": Variable(
         LAYER, "units of the stream, squared", "95 % point of the leading energy when folds are shifted by themselves"
     ),
@@ -114,12 +117,14 @@ GROUPS: dict[str, Group] = {
         "how the sum of squares about the mean splits into position, context and residual",
         components("layer"),
         (variance,),
+        splits=True,
     ),
     "position": Group(
         "states.nc",
         "the positional basis: how strong, in how many directions",
         STRENGTH | SPECTRUM | SMOOTHNESS,
         (heldout, rank_heldout_familywise, position_effect, screenot_ranks, smoothness, low_frequency_share_sinusoidal),
+        splits=True,
     ),
     "attention_variance": Group(
         "states.nc",
@@ -138,5 +143,6 @@ GROUPS: dict[str, Group] = {
         ),
         (variance, position_share),
         ("attention", "corpus", "residual"),
+        splits=True,
     ),
 }
