@@ -79,7 +79,10 @@ def squared_each(figure: go.Figure, toward: str = "middle") -> go.Figure:
 
 
 def slider(figure: go.Figure, steps: Sequence[Sequence[BaseTraceType]], labels: Sequence[str]) -> go.Figure:
-    """Show one layer's traces at a time, the middle one to begin with, and a slider below to choose."""
+    """Show one layer's traces at a time, the middle one to begin with, and a slider below to choose.
+
+    A legend moves above the plot: its place below is the slider's.
+    """
     active = len(steps) // 2
     owners = [step for step, traces in enumerate(steps) for _ in traces]
     for step, traces in enumerate(steps):
@@ -93,4 +96,5 @@ def slider(figure: go.Figure, steps: Sequence[Sequence[BaseTraceType]], labels: 
     height = figure.layout.height
     control = {"active": active, "steps": choices, "currentvalue": {"prefix": "layer ", "font": {"size": 13}}}
     control |= {"x": 0, "len": 1, "y": 0, "yanchor": "top", "pad": {"t": 50, "b": 10, "l": 0, "r": 10}}
-    return figure.update_layout(sliders=[control], height=height + 90, margin={"b": 138})
+    legend = {"y": 1.01, "yanchor": "bottom"}
+    return figure.update_layout(sliders=[control], height=height + 90, margin={"b": 138}, legend=legend)
