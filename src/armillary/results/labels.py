@@ -64,6 +64,7 @@ AXES: dict[str, str] = {
     "eta": "values of η = √tr W²",
     "product": "values of ξη = tr W",
     "nu": "values of ν, the largest norm of a query's scores",
+    "claim": "claims of the registry, by id",
     "step": "steps of training",
 }
 """Every axis of every result, and what runs along it. A second axis of the same kind ends in an underscore."""

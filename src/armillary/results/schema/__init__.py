@@ -6,6 +6,7 @@ and the rows of what it returns, in the file of its subject.
 
 from armillary.results.schema import (
     captured,
+    claims,
     context,
     depth,
     heads,
@@ -29,6 +30,7 @@ GROUPS: dict[str, Group] = {
     **sphere.GROUPS,
     **stores.GROUPS,
     **simulation.GROUPS,
+    **claims.GROUPS,
 }
 """Every group that a run may hold, in the order of the data flow."""
 
