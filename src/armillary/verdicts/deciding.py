@@ -63,7 +63,8 @@ def inequality(corrected: Values, published: Values | None = None, *, note: str 
 
 def approximate(error: float, within: float, se: float = 0.0, *, published: float = NONE, corrected: float = NONE, note: str = "") -> Finding:
     """The verdict on an approximation: its error, five standard errors counted, stays within what is allowed."""
-    return Finding(APPROXIMATE if error + SIGMAS * se <= within else FALSE, published, corrected, error, se, note)
+    verdict = APPROXIMATE if error + SIGMAS * se <= within else FALSE
+    return Finding(verdict, published, corrected, error, se if se > 0 else NONE, note)
 
 
 def vanishing(sizes: Sequence[float], errors: Sequence[float], rate: float, *, within: float = 0.15, note: str = "") -> Finding:
@@ -98,3 +99,13 @@ def variance_and_error(values: Float[np.ndarray, "draw *value"]) -> tuple[np.nda
     """Variance over independent draws and its standard error, from the fourth moment."""
     squares = (values - values.mean(axis=0)) ** 2
     return mean_and_error(squares * (len(values) / (len(values) - 1)))
+
+
+def direction(measured: float, se: float, *, published: int = 1, note: str = "") -> Finding:
+    """The verdict on a statement that something rises (1) or falls (−1): which way it went, by five standard errors.
+
+    Without chance `se` is 0. The published side is the sign, the measured number the difference.
+    """
+    clear = abs(measured) > SIGMAS * se
+    verdict = BROKEN if not clear else EXACT if measured * published > 0 else FALSE
+    return Finding(verdict, float(published), NONE, measured, se if se > 0 else NONE, note)

@@ -10,6 +10,12 @@ from armillary.errors import RequestError, did_you_mean
 from armillary.results.reading import has
 from armillary.results.schema import GROUPS
 from armillary.verdicts import (
+    bao_bounds,
+    bao_moments,
+    bao_rho,
+    bao_setup,
+    song_zhong_basis,
+    song_zhong_kernels,
     traveling_words,
 )
 from armillary.verdicts.claim import DOCUMENTS, UNCHECKED, Claim, Finding, Verdict
@@ -17,6 +23,8 @@ from armillary.verdicts.claim import DOCUMENTS, UNCHECKED, Claim, Finding, Verdi
 CLAIMS: dict[str, Claim] = {
     each.id: each
     for part in (
+        *(bao_setup, bao_moments, bao_rho, bao_bounds),
+        *(song_zhong_basis, song_zhong_kernels),
         *(traveling_words,),
     )
     for each in part.CLAIMS
