@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -104,22 +103,3 @@ def detail(one: Verdict) -> Text:
     parts += [f"  Published: {one.statement}"]
     parts += [f"  Numbers: {one.quantity}"] if one.quantity else []
     return Text("\n".join([*parts, f"  {one.why}", ""]))
-
-
-def as_html(found: Sequence[Verdict]) -> str:
-    """The verdicts as rows of a page that a reader can filter; every text is escaped."""
-    cells = [
-        "".join(
-            (
-                f"<td><b>{escape(one.id)}</b><br>{escape(one.place)}</td>",
-                f"<td>{escape(one.verdict)}</td>",
-                *(f"<td>{escape(number(getattr(one, name)))}</td>" for name in NUMBERS),
-                f"<td>{escape(number(one.se, 2))}</td>",
-                f"<td>{escape(one.statement)}<br><small>{escape(one.why)} {escape(one.quantity)}</small></td>",
-            )
-        )
-        for one in found
-    ]
-    head = "".join(f"<th>{name}</th>" for name in ("claim", "verdict", *NUMBERS, "SE", "statement and reason"))
-    body = "".join(f"<tr>{row}</tr>" for row in cells)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

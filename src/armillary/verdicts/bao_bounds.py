@@ -37,9 +37,9 @@ from armillary.verdicts.deciding import all_of, computed, direction, inequality,
     "induced norm",
     "M = Σ = I breaks the first inequality by √d, and the last one for the induced norm. Cauchy–Schwarz gives the "
     "Frobenius norm. What survives: a trace away from 0 keeps ‖M‖_F away from 0.",
-    "largest left side over right side, M = Σ = I and 2000 draws, d = 6; at most 1",
 )
 def norms(rng: np.random.Generator) -> Finding:
+    """Largest left side over right side, M = Σ = I and 2000 draws, d = 6; at most 1."""
     case = random_case(rng)
     eye = np.broadcast_to(np.eye(6), (1, 6, 6))
     M, covariance = np.concatenate([eye, case[0]]), np.concatenate([eye, case[1]])
@@ -60,9 +60,9 @@ def norms(rng: np.random.Generator) -> Finding:
     "d² Var(w) = d tr W² − (tr W)²",
     "holds",
     "The variance of the eigenvalues, all d counted.",
-    "d² times the variance of the eigenvalues of a symmetric matrix, d = 7",
 )
 def variance(rng: np.random.Generator) -> Finding:
+    """The variance of the eigenvalues of a symmetric matrix times d², d = 7."""
     half = rng.standard_normal((7, 7))
     matrix = half + half.T
     eigenvalues = np.linalg.eigvalsh(matrix)
@@ -76,9 +76,9 @@ def variance(rng: np.random.Generator) -> Finding:
     "log(1 + (T−1)β) + ν√(T(T−1)) β/(1 + (T−1)β), β = exp(−ν√(T/(T−1))): the least entropy of scores of norm ≤ ν",
     "The least entropy is that of one score above T − 1 equal ones. The exponent of the second term must be −ν: the "
     "published bound exceeds log T, the largest entropy there is. ν should also hold 1/λ.",
-    "least entropy of 16 scores of norm at most 3, by minimisation from 12 starts; log 16 is 2.77",
 )
 def least_entropy(rng: np.random.Generator) -> Finding:
+    """Least entropy of 16 scores of norm at most 3, by minimisation from 12 starts; log 16 is 2.77."""
     bound = entropy_bound(np.array([3.0]), 16)
     measured = least(3.0, 16, rng)
     return computed(measured, float(bound.left_corrected[0]), float(bound.left_published[0]), tolerance=1e-4)
@@ -89,16 +89,18 @@ def least_entropy(rng: np.random.Generator) -> Finding:
     "Section 5, figure 4",
     "the lower bound (9) is unimodal in ν, so the entropy can be kept close to its peak",
     "the least entropy falls with ν throughout",
-    "Its derivative is −ν p(1 − p)T/(T − 1), p the largest share. The argument from a peak falls; a small ν still means "
-    "a high entropy.",
-    "ν between 0.5 and 8 at which the least entropy of 16 scores is largest",
+    "Its derivative is −ν p(1 − p)T/(T − 1), p the largest share. The argument from a peak falls; a small ν still "
+    "means a high entropy.",
     ("BAO-EQ9",),
 )
 def unimodal(rng: np.random.Generator) -> Finding:
+    """The ν between 0.5 and 8 at which the least entropy of 16 scores is largest."""
     nu = np.array([0.5, 2.0, 4.0, 8.0])
     bound = entropy_bound(nu, 16)
     measured = [least(float(size), 16, rng) for size in nu]
-    peak, right, stated = (float(nu[np.argmax(each)]) for each in (measured, bound.left_corrected, bound.left_published))
+    peak, right, stated = (
+        float(nu[np.argmax(each)]) for each in (measured, bound.left_corrected, bound.left_published)
+    )
     return computed(peak, right, stated)
 
 
@@ -108,9 +110,9 @@ def unimodal(rng: np.random.Generator) -> Finding:
     "‖Σ⁻¹‖_F √tr W² ≥ |tr M| ≥ ‖M‖₂",
     "the first holds for symmetric M; in place of the second ‖Σ⁻¹‖₂ √tr(MΣMᵀΣ) ≥ ‖M‖_F ≥ ‖M‖₂",
     "diag(1, −1) has trace 0 and norm 1. The conclusion survives without the trace: a small scale makes ‖M‖₂ small.",
-    "largest left side over right side in 2000 draws, d = 6, at most 1; published: of ‖M‖₂ ≤ |tr M|",
 )
 def inverse(rng: np.random.Generator) -> Finding:
+    """Largest left side over right side in 2000 draws, d = 6, at most 1; published: of ‖M‖₂ ≤ |tr M|."""
     M, covariance = random_case(rng)
     through = M @ covariance
     energy = np.einsum("nab,nba->n", through, through)
@@ -130,9 +132,9 @@ def inverse(rng: np.random.Generator) -> Finding:
     "at mean 0 it does; at mean 0.5 a smaller scale lowers it, and entropy falls steeply with |mean|",
     "A large trace makes one token win; noise in the spectrum then spreads attention. Under Assumption 1 the localized "
     "regime is the one of low entropy.",
-    "entropy at scale 0.05 less that at scale 0.5, mean 0.5, d = 128, T = 40; the statement says above 0",
 )
 def entropy_by_scale(rng: np.random.Generator) -> Finding:
+    """Entropy at scale 0.05 less that at scale 0.5, mean 0.5, d = 128, T = 40; the statement says above 0."""
     seed = int(rng.integers(1 << 31))
 
     def nats(scale: float) -> np.ndarray:
@@ -150,9 +152,9 @@ def entropy_by_scale(rng: np.random.Generator) -> Finding:
     "∇ tr(MᵀM) = 2W_KW_KᵀW_Q in W_Q, 2W_QW_QᵀW_K in W_K, M = W_QᵀW_K",
     "holds",
     "tr(MᵀM) = tr(W_KᵀW_QW_QᵀW_K).",
-    "largest entry of the gradient, by differences",
 )
 def scale_slope(rng: np.random.Generator) -> Finding:
+    """Largest entry of the gradient, by differences."""
     W_Q, W_K = rng.standard_normal((2, 3, 5))
     made = scale_gradient(W_Q, W_K)
     return all_of(
@@ -167,9 +169,9 @@ def scale_slope(rng: np.random.Generator) -> Finding:
     "∇(tr M − 1)² = (tr M − 1) tr(M) W_K in W_Q, and W_Q in W_K",
     "2 (tr M − 1) W_K and 2 (tr M − 1) W_Q",
     "The chain rule. The published one is off by tr M/2, rests at tr M = 0, and below 0 its descent diverges.",
-    "largest entry of the gradient in W_Q, by differences",
 )
 def trace_slope(rng: np.random.Generator) -> Finding:
+    """Largest entry of the gradient in W_Q, by differences."""
     W_Q, W_K = rng.standard_normal((2, 3, 5))
     W_Q = W_Q * np.sign(np.sum(W_Q * W_K)) * 4 / max(abs(np.sum(W_Q * W_K)), 0.5)
     made, published = trace_gradient(W_Q, W_K), trace_gradient_published(W_Q, W_K)
@@ -186,10 +188,11 @@ def trace_slope(rng: np.random.Generator) -> Finding:
     "of the regulariser alone: the scale d c², c = κ₂/(κ₁ + dκ₂), grows with κ₂",
     "Least for M = cI by symmetry. The training curves themselves need the training; either the two κ are exchanged in "
     "print or the effect is not the regulariser's.",
-    "tr(MᵀM) at κ₂ = 1 less that at κ₂ = 0.001, by descent on the regulariser, d = 6, κ₁ = 100; the statement: below 0",
     ("BAO-LOC-GRAD-3/4", "BAO-LOC-GRAD-1/2"),
 )
 def kappa(rng: np.random.Generator) -> Finding:
+    """Tr(MᵀM) at κ₂ = 1 less that at κ₂ = 0.001, by descent, d = 6, κ₁ = 100; the statement: below 0."""
+
     def scale(kappa_trace: float) -> float:
         start = np.concatenate([each.ravel() for each in (np.eye(6) * 0.3 + rng.normal(0, 0.02, (2, 6, 6)))])
 
@@ -217,10 +220,10 @@ def kappa(rng: np.random.Generator) -> Finding:
     "maximizing the eigenspectrum scale mitigates both collapses",
     "minimizing it, as the document's own sections 5 and 6 say",
     "By (10) a larger scale allows a larger ‖M‖₂, hence a larger ν, and the least entropy falls with ν.",
-    "least entropy of 16 scores at ν = 4 less that at ν = 2; the statement says above 0",
     ("BAO-EQ9", "BAO-EQ10"),
 )
 def conclusion(rng: np.random.Generator) -> Finding:
+    """Least entropy of 16 scores at ν = 4 less that at ν = 2; the statement says above 0."""
     low, high = entropy_bound(np.array([2.0, 4.0]), 16).left_corrected
     return direction(float(high - low), 0.0)
 

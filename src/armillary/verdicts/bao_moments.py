@@ -20,9 +20,9 @@ EIGENVALUES = np.array([0.9, 0.5, 0.3, -0.2, 0.1])
     "E xᵀWx, E xxᵀ, E[aᵀWx xᵀWx] and E(xᵀWx)² for x ~ N(m, Σ)",
     "holds",
     "Isserlis' theorem.",
-    "E (xᵀWx)², d = 4",
 )
 def quadratic_forms(rng: np.random.Generator) -> Finding:
+    """E (xᵀWx)², d = 4."""
     fixed = np.random.default_rng(2)
     factor, half = fixed.standard_normal((2, 4, 4)) / 2
     W, covariance = half + half.T, factor @ factor.T + np.eye(4) / 2
@@ -45,9 +45,9 @@ def quadratic_forms(rng: np.random.Generator) -> Finding:
     "i tr W; i²(2 tr W² + tr² W); (ij + i²) tr W² + i² tr² W; ij(2 tr W² + tr² W); (Ti + ij) tr W² + ij tr² W",
     "x₁ ~ N(0, Σ) gives E x_i x_jᵀ = min(i, j) Σ. For x₁ = 0 the published ones contradict each other. Their leading "
     "orders are right, so the mean of Lemma 1 survives.",
-    "one of the five moments at i = 3, j = 5, T = 7, d = 5",
 )
 def products(rng: np.random.Generator) -> Finding:
+    """One of the five moments at i = 3, j = 5, T = 7, d = 5."""
     i, j, length = 3, 5, 7
     walks = rng.standard_normal((60_000, length, len(EIGENVALUES))).cumsum(axis=1)
     weighted = walks * EIGENVALUES
@@ -66,10 +66,10 @@ def products(rng: np.random.Generator) -> Finding:
     "μ^i = (i/T − ½) tr W/λ + o(1)",
     "μ_i = u_i tr W/λ + 1/T, u_i = (2i − T − 1)/2T, exact for every T",
     "E ω_i = i tr W/λ; the published mean lacks 1/T − tr W/2Tλ.",
-    "power of T by which its error falls",
     ("BAO-L4",),
 )
 def mean(rng: np.random.Generator) -> Finding:
+    """Power of T by which its error falls."""
     trace, square = float(EIGENVALUES.sum()), float(np.sum(EIGENVALUES**2))
     lengths = [10, 100, 1000]
     errors = [
@@ -88,10 +88,10 @@ def mean(rng: np.random.Generator) -> Finding:
     "v_i = (2u_i² + (T² − 1)/12T²) tr W²/λ² = (2θ² − 2θ + 7/12 + ...) tr W²/λ², exact for every T",
     "Cov(ω_i, ω_j) λ² = (T min(i, j) + ij) tr W². In the proof, (B2) = 2 Σ_{j>i} (ij + Ti) is 3T²i − 2Ti² − i³ to "
     "leading order, printed as T²i − 2Ti² − i³. What survives: the variance is proportional to tr W²/λ².",
-    "variance of g where the published one is farthest off, T = 10, d = 5",
     ("BAO-L4",),
 )
 def variance(rng: np.random.Generator) -> Finding:
+    """Variance of g where the published one is farthest off, T = 10, d = 5."""
     trace, square = float(EIGENVALUES.sum()), float(np.sum(EIGENVALUES**2))
     values = tangent(walk_scores(np.diag(EIGENVALUES), np.eye(5), 60_000, 10, rng))
     exact, published = moments(trace, square, square, 10), published_moments(trace, square, 10)
@@ -104,10 +104,10 @@ def variance(rng: np.random.Generator) -> Finding:
     "g_i − 1/T = Σ w_k p_k q_k, (p, q) normal with Var p = c_i, Var q = T, Cov = u_i",
     "holds: ρ_i follows from the spectrum of W alone, by one integral",
     "Characteristic function Π[(1 − itw_k u)² + t²w_k²(u² + κ²)]^{−1/2}, inverted along a steepest path.",
-    "ρ at i = 10 of T = 12, spectrum 0.9, 0.5, 0.3, −0.2, 0.1",
     ("BAO-L1-VAR",),
 )
 def exact_law(rng: np.random.Generator) -> Finding:
+    """The ρ at i = 10 of T = 12, spectrum 0.9, 0.5, 0.3, −0.2, 0.1."""
     values = tangent(walk_scores(np.diag(EIGENVALUES), np.eye(5), 40_000, 12, rng))
     inside = ((values >= 0) & (values <= 1)).astype(float)
     rho = symmetric_shares(EIGENVALUES, 12).rho
@@ -121,10 +121,10 @@ def exact_law(rng: np.random.Generator) -> Finding:
     "ρ_i(W) = ρ_{T+1−i}(−W); equation (6) as published does not have this symmetry",
     "holds for the exact law and for (6) with the corrected variance",
     "Reversing the walk about its mean turns u_i into −u_i and leaves the spread alone.",
-    "ρ at the first of 12 tokens; published and corrected: its mirror image by either law",
     ("BAO-L1-EXACTLAW",),
 )
 def symmetry(rng: np.random.Generator) -> Finding:
+    """The ρ at the first of 12 tokens; published and corrected: its mirror image by either law."""
     trace, square = float(EIGENVALUES.sum()), float(np.sum(EIGENVALUES**2))
     here, mirrored = (symmetric_shares(sign * EIGENVALUES, 12).rho for sign in (1, -1))
     broken = published_rho(trace, square, 12) - published_rho(-trace, square, 12)[::-1]

@@ -27,9 +27,9 @@ from armillary.verdicts.deciding import (
     "γ^i = ∇S_i(0) = e_i/T − 1/T², γ₀ = 1/T",
     "holds",
     "∂p_i/∂ω_j = p_i(δ_ij − p_j) at p = 1/T.",
-    "largest entry of the softmax's derivative at 0, T = 12, by differences",
 )
 def softmax_tangent(rng: np.random.Generator) -> Finding:
+    """Largest entry of the softmax's derivative at 0, T = 12, by differences."""
     length, step = 12, 1e-4
     measured = (softmax(step * np.eye(length)) - softmax(-step * np.eye(length))) / (2 * step)
     slopes = tangent(np.eye(length)) - tangent(np.zeros((length, length)))
@@ -43,9 +43,9 @@ def softmax_tangent(rng: np.random.Generator) -> Finding:
     "S is the softmax applied to each row of XᵀMX/λ",
     "to each column: U = W_V X A mixes tokens by the columns of A",
     "A convention: with tokens as columns of X, output t is W_V X A_t, whose weights A_t must add up to 1.",
-    "sum of the weights that mix one token, rows normalised (published) or columns (corrected)",
 )
 def rows_or_columns(rng: np.random.Generator) -> Finding:
+    """Sum of the weights that mix one token, rows normalised (published) or columns (corrected)."""
     scores = rng.standard_normal((6, 6))
     by_row, by_column = softmax(scores), softmax(scores.T).T
     return computed(np.ones(6), by_column.sum(axis=0), by_row.sum(axis=0))
@@ -59,10 +59,10 @@ def rows_or_columns(rng: np.random.Generator) -> Finding:
     "Second order: p − g ≈ (z² − 1)s²/2T. Clipping at 0 adds mass, so S̃ is no distribution: its sum is 1.4 at s = 2 "
     "and 3.7 at s = 8. The error hardly depends on T. Under Assumption 1 scores have a deviation of the order "
     "T √tr W²/λ, far from 0.",
-    "total variation between softmax and S̃ at s = 0.5, T = 40; at most 0.1 is called close",
     ("BAO-GAMMA",),
 )
 def piecewise(rng: np.random.Generator) -> Finding:
+    """Total variation between softmax and S̃ at s = 0.5, T = 40; at most 0.1 is called close."""
     sizes = np.array([0.1, 0.5, 2.0, 8.0])
     found = piecewise_distances(np.array([40, 512]), sizes, 400, int(rng.integers(1 << 31)))
     far = found.piecewise_distance[0, 2]
@@ -82,10 +82,10 @@ def piecewise(rng: np.random.Generator) -> Finding:
     "⟨γ^i, ω⟩ = (ω_i − mean ω)/T: the T − 1 entries −1/T² together count as much as the first",
     "o(1) is empty beside e_i/T, which is itself o(1). The mean of T scores has the size of one of them at any T; the "
     "θ − ½ of Lemma 1 comes from it.",
-    "root mean square of ⟨γ^i, ω⟩ − ω_i/T over that of ω_i/T, i = 20, T = 40; a selector gives 0",
     ("BAO-GAMMA", "BAO-L4"),
 )
 def selector(rng: np.random.Generator) -> Finding:
+    """Root mean square of ⟨γ^i, ω⟩ − ω_i/T over that of ω_i/T, i = 20, T = 40; a selector gives 0."""
     length, d_model, place = 40, 16, 20
     scores = walk_scores(np.eye(d_model), np.eye(d_model), 4000, length, rng)
     beside = tangent(scores)[:, place - 1] - 1 / length - scores[:, place - 1] / length
@@ -102,10 +102,10 @@ def selector(rng: np.random.Generator) -> Finding:
     "for asymmetric W_QK take the symmetrised matrix",
     "v_i = (u_i² + κ²) tr(MΣMᵀΣ) + u_i² tr(MΣMΣ), κ² = (T² − 1)/12T², for any M",
     "Isserlis' theorem with x_i − mean x and x_T. Symmetrising is another head: it loses the antisymmetric energy.",
-    "variance of g at i = 5, T = 10, for one asymmetric M, d = 5",
     ("BAO-L1-VAR",),
 )
 def asymmetric(rng: np.random.Generator) -> Finding:
+    """Variance of g at i = 5, T = 10, for one asymmetric M, d = 5."""
     length, d_model = 10, 5
     M = np.random.default_rng(5).standard_normal((d_model, d_model)) / 2
     values = tangent(walk_scores(M, np.eye(d_model), 60_000, length, rng))
@@ -121,20 +121,21 @@ def asymmetric(rng: np.random.Generator) -> Finding:
     "∇J = λ⁻² XΓPΓᵀXᵀMx_Tx_Tᵀ + λ⁻¹ XΓPγ̃₀x_Tᵀ + λ⁻¹ XΓqx_Tᵀ",
     "holds where no token sits at a kink; one line of its derivation lacks P",
     "S̃ is linear between its kinks.",
-    "largest entry of the gradient, T = 6, d = 4, by differences of the loss",
 )
 def gradient(rng: np.random.Generator) -> Finding:
+    """Largest entry of the gradient, T = 6, d = 4, by differences of the loss."""
     d_model, step = 4, 1e-6
     for _ in range(50):
         given = one_layer(rng, 6, d_model)
         values = tangent(given[0] @ given[2] @ given[0][-1] / given[5])
         if np.abs(values).min() > 0.02 and np.abs(values - 1).min() > 0.02 and (values < 0).any():
             break
+    states, target, W_QK, W_V, W_F, temperature = given
     measured = np.empty((d_model, d_model))
     for row, column in np.ndindex(d_model, d_model):
         unit = np.zeros((d_model, d_model))
         unit[row, column] = step
-        losses = [piecewise_loss(*given[:2], given[2] + sign * unit, *given[3:]) for sign in (1, -1)]
+        losses = [piecewise_loss(states, target, W_QK + sign * unit, W_V, W_F, temperature) for sign in (1, -1)]
         measured[row, column] = (losses[0] - losses[1]) / (2 * step)
     return computed(measured, np.sum(gradient_terms(*given), axis=0), tolerance=1e-5)
 
@@ -145,10 +146,10 @@ def gradient(rng: np.random.Generator) -> Finding:
     "the three terms of (3) as sums over tokens",
     "holds",
     "Written out index by index.",
-    "largest entry of the first term, T = 8, d = 4",
     ("BAO-EQ3",),
 )
 def by_index(rng: np.random.Generator) -> Finding:
+    """Largest entry of the first term, T = 8, d = 4."""
     given = one_layer(rng, 8, 4)
     return computed(np.stack(gradient_terms(*given)), np.stack(gradient_terms_by_index(*given)))
 
@@ -159,9 +160,9 @@ def by_index(rng: np.random.Generator) -> Finding:
     "|Σ E[abcd]|² ≤ ΣE[a²] ΣE[b²] ΣE[c²] ΣE[d²], by Cauchy–Schwarz",
     "Hölder's inequality with fourth moments: |E[abcd]|⁴ ≤ E[a⁴] E[b⁴] E[c⁴] E[d⁴]",
     "Cauchy–Schwarz is for two factors. a = b = c = d standard normal: 9 on the left, 1 on the right.",
-    "left side over right side, at most 1 where the inequality holds",
 )
 def four_factors(rng: np.random.Generator) -> Finding:
+    """Left side over right side, at most 1 where the inequality holds."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(12)
     weights = weights / weights.sum()
     second, fourth = weights @ nodes**2, weights @ nodes**4
@@ -176,10 +177,10 @@ def four_factors(rng: np.random.Generator) -> Finding:
     "As upper bounds the published orders hold, and so does the conclusion; but upper bounds that are not tight do not "
     "say which term is larger. While all tokens are active, XΓX is a covariance over tokens of order T and x_T of "
     "order √T.",
-    "power of T by which (19) grows, T = 64 to 512, d = 8",
     ("BAO-B2-CS", "BAO-EQ19-21"),
 )
 def orders(rng: np.random.Generator) -> Finding:
+    """Power of T by which (19) grows, T = 64 to 512, d = 8."""
     lengths, d_model = np.array([64, 128, 256, 512]), 8
     sizes = np.array([mean_terms(int(length), d_model, rng) for length in lengths])
     slopes = np.polyfit(np.log(lengths), np.log(sizes), 1)[0]
@@ -194,10 +195,10 @@ def orders(rng: np.random.Generator) -> Finding:
     "γ_i^i = 1/T and γ_α^i = o(1/T) for α ≠ i",
     "γ_i^i = 1/T − 1/T², γ_α^i = −1/T²",
     "Exact values from the softmax's derivative.",
-    "power of T by which the relative error of γ_i^i = 1/T falls",
     ("BAO-GAMMA",),
 )
 def diagonal(rng: np.random.Generator) -> Finding:
+    """Power of T by which the relative error of γ_i^i = 1/T falls."""
     sizes = [10, 100, 1000]
     entries = [tangent(np.eye(1, size)[0])[0] - 1 / size for size in sizes]
     errors = [abs(size * entry - 1) for size, entry in zip(sizes, entries, strict=True)]

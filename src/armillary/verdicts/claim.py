@@ -43,7 +43,9 @@ DOCUMENTS = {
         "Song & Zhong (2024)", "Uncovering hidden geometry in transformers via disentangling position and context"
     ),
     "TW": Document("a summary of arXiv:2309.07315", "Traveling words: a geometric interpretation of transformers"),
-    "WE": Document("Wertich (2024)", "Hidden structures of attention layers through the lens of Gaussian distributions"),
+    "WE": Document(
+        "Wertich (2024)", "Hidden structures of attention layers through the lens of Gaussian distributions"
+    ),
 }
 """The documents by the letters that begin the ids of their claims."""
 
@@ -51,7 +53,7 @@ NONE = float("nan")
 
 
 class Finding(NamedTuple):
-    """What a check found: the verdict, the three numbers it rests on, the standard error, and a few words of its own."""
+    """What a check found: the verdict, the three numbers it rests on, the standard error, a few words of its own."""
 
     verdict: str
     published: float = NONE
@@ -116,7 +118,8 @@ class Claim:
         asked = self.check or self.answer
         if asked is None:
             return ()
-        found = (asked.__globals__.get(name) for name in names_in(asked.__code__))
+        own = inspect.unwrap(asked)
+        found = [own.__globals__.get(name) for name in names_in(own.__code__)]
         return tuple(sorted({measure_name(each) for each in found if measure_name(each)}))
 
 
@@ -133,31 +136,30 @@ def measure_name(value: Any) -> str:
 
 
 def claim(
-    id: str,
-    place: str,
-    statement: str,
-    correction: str,
-    reason: str,
-    quantity: str,
-    rests_on: tuple[str, ...] = (),
+    id: str, place: str, statement: str, correction: str, reason: str, rests_on: tuple[str, ...] = ()
 ) -> Callable[[Callable[[np.random.Generator], Finding]], Claim]:
-    """Make a claim of a check that needs nothing but random numbers."""
+    """Make a claim of a check that needs nothing but random numbers; its docstring says what its numbers are."""
 
     def made(check: Callable[[np.random.Generator], Finding]) -> Claim:
-        return Claim(id, place, statement, correction, reason, quantity, rests_on, check=check)
+        return Claim(id, place, statement, correction, reason, in_words(check), rests_on, check=check)
 
     return made
 
 
 def of_model(
-    id: str, place: str, statement: str, reason: str, quantity: str, needs: tuple[str, ...]
+    id: str, place: str, statement: str, reason: str, needs: tuple[str, ...]
 ) -> Callable[[Callable[[xr.DataTree], Finding]], Claim]:
     """Make a claim of an answer that the results of a run give; it speaks of that run's model alone."""
 
     def made(answer: Callable[[xr.DataTree], Finding]) -> Claim:
-        return Claim(id, place, statement, "", reason, quantity, answer=answer, needs=needs)
+        return Claim(id, place, statement, "", reason, in_words(answer), answer=answer, needs=needs)
 
     return made
+
+
+def in_words(check: Callable[..., Finding]) -> str:
+    """The docstring of a check in one line, without its full stop."""
+    return " ".join((check.__doc__ or "").split()).rstrip(".")
 
 
 def unchecked(id: str, place: str, statement: str, why: str) -> Claim:

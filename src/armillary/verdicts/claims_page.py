@@ -57,7 +57,13 @@ def section(letters: str, found: Sequence[Verdict]) -> str:
 
 def entry(one: Claim, found: Verdict) -> str:
     """One claim: statement, correction, numbers, reason, what it uses."""
-    lines = [f"### {one.id}", "", f"{one.place}. **{found.verdict.capitalize()}.**", "", f"- Published: {one.statement}"]
+    lines = [
+        f"### {one.id}",
+        "",
+        f"{one.place}. **{found.verdict.capitalize()}.**",
+        "",
+        f"- Published: {one.statement}",
+    ]
     lines += [f"- Correct: {one.correction}"] if one.correction else []
     lines += [f"- Why: {found.why.removeprefix(f'Correct: {one.correction}.').strip()}"]
     lines += [f"- Numbers: {numbers(found)}"] if numbers(found) else []

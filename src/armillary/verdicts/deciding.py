@@ -16,7 +16,9 @@ ROUNDING = 1e-8
 Values = float | Float[np.ndarray, "..."]
 
 
-def simulated(measured: Values, se: Values, corrected: Values, published: Values | None = None, *, note: str = "") -> Finding:
+def simulated(
+    measured: Values, se: Values, corrected: Values, published: Values | None = None, *, note: str = ""
+) -> Finding:
     """The verdict of a simulation: which of two formulas it confirms, at every one of its values.
 
     Shown is the value at which the published formula is farthest off in standard errors, or the largest if it holds.
@@ -24,7 +26,9 @@ def simulated(measured: Values, se: Values, corrected: Values, published: Values
     return compared(measured, SIGMAS * np.asarray(se), corrected, published, note=note, se=se)
 
 
-def computed(measured: Values, corrected: Values, published: Values | None = None, *, tolerance: float = ROUNDING, note: str = "") -> Finding:
+def computed(
+    measured: Values, corrected: Values, published: Values | None = None, *, tolerance: float = ROUNDING, note: str = ""
+) -> Finding:
     """The verdict of a computation without chance: which of two formulas gives what was computed another way."""
     sides = (measured, corrected) if published is None else (measured, corrected, published)
     size = max(float(np.max(np.abs(side), initial=0.0)) for side in sides)
@@ -41,7 +45,10 @@ def compared(
     note: str = "",
 ) -> Finding:
     """Which formulas lie within `allowed` of what was measured: exact, false as published, or the correction fails."""
-    rows = [np.ravel(each) for each in np.broadcast_arrays(*(np.asarray(v, float) for v in (measured, allowed, corrected, se)))]
+    rows = [
+        np.ravel(each)
+        for each in np.broadcast_arrays(*(np.asarray(v, float) for v in (measured, allowed, corrected, se)))
+    ]
     truth, room, right, errors = rows
     stated = right if published is None else np.ravel(np.broadcast_to(np.asarray(published, float), np.shape(measured)))
     off = np.nan_to_num(np.abs(stated - truth) / np.maximum(room, 1e-300), nan=np.inf)
@@ -61,13 +68,17 @@ def inequality(corrected: Values, published: Values | None = None, *, note: str 
     return Finding(verdict, stated, right, note=note)
 
 
-def approximate(error: float, within: float, se: float = 0.0, *, published: float = NONE, corrected: float = NONE, note: str = "") -> Finding:
+def approximate(
+    error: float, within: float, se: float = 0.0, *, published: float = NONE, corrected: float = NONE, note: str = ""
+) -> Finding:
     """The verdict on an approximation: its error, five standard errors counted, stays within what is allowed."""
     verdict = APPROXIMATE if error + SIGMAS * se <= within else FALSE
     return Finding(verdict, published, corrected, error, se if se > 0 else NONE, note)
 
 
-def vanishing(sizes: Sequence[float], errors: Sequence[float], rate: float, *, within: float = 0.15, note: str = "") -> Finding:
+def vanishing(
+    sizes: Sequence[int | float], errors: Sequence[float], rate: float, *, within: float = 0.15, note: str = ""
+) -> Finding:
     """The verdict on a limit: errors fall as size to the power `rate`; the measured number is the slope of the logs."""
     slope = float(np.polyfit(np.log(np.asarray(sizes, float)), np.log(np.asarray(errors, float)), 1)[0])
     return Finding(ASYMPTOTIC if abs(slope - rate) <= within else FALSE, NONE, rate, slope, note=note)

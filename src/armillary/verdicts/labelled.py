@@ -1,6 +1,7 @@
 """Verdicts as labelled results of a run, and back."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -29,10 +30,7 @@ def verdicts_of(results: xr.DataTree) -> list[Verdict]:
     if "claims" not in results.children:
         return []
     group = results["claims"].to_dataset()
-    texts = {name: [str(value) for value in group[name].values] for name in TEXTS}
-    numbers = {name: [float(value) for value in group[name].values] for name in NUMBERS}
-    ids = [str(value) for value in group["claim"].values]
-    return [
-        Verdict(id=one, **{name: texts[name][at] for name in TEXTS}, **{name: numbers[name][at] for name in NUMBERS})
-        for at, one in enumerate(ids)
-    ]
+    columns: dict[str, list[Any]] = {"id": [str(value) for value in group["claim"].values]}
+    columns |= {name: [str(value) for value in group[name].values] for name in TEXTS}
+    columns |= {name: [float(value) for value in group[name].values] for name in NUMBERS}
+    return [Verdict(*row) for row in zip(*(columns[name] for name in Verdict._fields), strict=True)]

@@ -16,7 +16,14 @@ from armillary.verdicts import (
     bao_setup,
     song_zhong_basis,
     song_zhong_kernels,
+    trained_models,
     traveling_words,
+    wertich_attention,
+    wertich_basics,
+    wertich_forms,
+    wertich_laws,
+    wertich_ratios,
+    wertich_softmax,
 )
 from armillary.verdicts.claim import DOCUMENTS, UNCHECKED, Claim, Finding, Verdict
 
@@ -25,7 +32,10 @@ CLAIMS: dict[str, Claim] = {
     for part in (
         *(bao_setup, bao_moments, bao_rho, bao_bounds),
         *(song_zhong_basis, song_zhong_kernels),
-        *(traveling_words,),
+        traveling_words,
+        *(wertich_basics, wertich_laws, wertich_softmax, wertich_ratios, wertich_forms),
+        wertich_attention,
+        trained_models,
     )
     for each in part.CLAIMS
 }
@@ -87,10 +97,10 @@ def verdicts(
 def verdict(one: Claim, seed: int, results: xr.DataTree | None) -> Verdict:
     """The verdict on one claim: its check, else the answer of the run, else why there is none."""
     found = finding(one, seed, results)
-    why = " ".join(part for part in (f"Correct: {one.correction}." if one.correction else "", one.reason, found.note) if part)
-    return Verdict(
-        one.id, one.document, one.statement, *found[:5], why.replace("..", "."), one.quantity, one.place
+    why = " ".join(
+        part for part in (f"Correct: {one.correction}." if one.correction else "", one.reason, found.note) if part
     )
+    return Verdict(one.id, one.document, one.statement, *found[:5], why.replace("..", "."), one.quantity, one.place)
 
 
 def finding(one: Claim, seed: int, results: xr.DataTree | None) -> Finding:

@@ -39,9 +39,9 @@ BESSEL = 2.404825557695773
     "h = μ + pos + ctx + resid with Σ pos = Σ ctx = 0 and residuals that sum to 0 over contexts and positions",
     "holds",
     "Means taken off row by row and column by column.",
-    "largest entry of a state rebuilt from its four parts",
 )
 def parts(rng: np.random.Generator) -> Finding:
+    """Largest entry of a state rebuilt from its four parts."""
     states = table_of_states(rng)
     made = decomposition(states)
     rebuilt = made.mean + made.position_basis + made.context_basis[:, None] + made.residual
@@ -56,10 +56,10 @@ def parts(rng: np.random.Generator) -> Finding:
     "Σ|h − μ|² = C Σ|pos|² + T Σ|ctx|² + Σ|resid|²",
     "holds; without any effect position has the share (T − 1)/(CT − 1), not 0",
     "The four parts are orthogonal. The noise floor is what independent states give.",
-    "share of position in independent states, T = 6, C = 8",
     ("SZ-DEC",),
 )
 def analysis_of_variance(rng: np.random.Generator) -> Finding:
+    """Share of position in independent states, T = 6, C = 8."""
     states = table_of_states(rng)
     made = decomposition(states)
     squares = np.sum((states - made.mean) ** 2)
@@ -81,10 +81,10 @@ def analysis_of_variance(rng: np.random.Generator) -> Finding:
     "the relative norm ‖P‖/‖M‖ lies in [0, 1]",
     "holds where P repeats pos_t over contexts; with T columns alone it is smaller by √C",
     "P is then the projection of M on what depends on position alone, and a projection does not lengthen.",
-    "largest ‖P‖/‖M‖ over 200 tables, at most 1",
     ("SZ-DEC",),
 )
 def relative_norm(rng: np.random.Generator) -> Finding:
+    """Largest ‖P‖/‖M‖ over 200 tables, at most 1."""
     ratios = []
     for _ in range(200):
         states = table_of_states(rng)
@@ -102,10 +102,10 @@ def relative_norm(rng: np.random.Generator) -> Finding:
     "position vectors of unit norm sum to zero by definition",
     "the vectors sum to zero before they are normalised, not after",
     "Dividing each by its own norm changes the sum. Theorem 1 needs vectors that sum to zero; for G of such it holds.",
-    "norm of the sum of 10 unit position vectors; published 0",
     ("SZ-DEC",),
 )
 def unit_norm(rng: np.random.Generator) -> Finding:
+    """Norm of the sum of 10 unit position vectors; published 0."""
     basis = np.random.default_rng(1).standard_normal((10, 6))
     basis -= basis.mean(0)
     after = float(np.linalg.norm(unit_vectors(basis).sum(0)))
@@ -119,9 +119,9 @@ def unit_norm(rng: np.random.Generator) -> Finding:
     "x̂_t = γ_t (FΔx)_t + 1{t = 1} Σx",
     "holds",
     "Summation by parts.",
-    "largest Fourier coefficient of a random vector, N = 64",
 )
 def by_parts(rng: np.random.Generator) -> Finding:
+    """Largest Fourier coefficient of a random vector, N = 64."""
     values = rng.standard_normal(64)
     through = difference_factors(64) * np.fft.fft(64 * (values - np.roll(values, 1)))
     through[0] += values.sum()
@@ -135,9 +135,9 @@ def by_parts(rng: np.random.Generator) -> Finding:
     "|γ_t| ≤ 1/(8(t − 1))",
     "1/(2π(t − 1)) ≤ |γ_t| ≤ 1/(4(t − 1))",
     "|1 − e^{iθ}| = 2 sin(|θ|/2) ≥ 2|θ|/π; the proof has 4|θ|/π. The published bound fails for every t.",
-    "largest |γ_t| over its bound, N = 128; at most 1",
 )
 def factor_sizes(rng: np.random.Generator) -> Finding:
+    """Largest |γ_t| over its bound, N = 128; at most 1."""
     frequency = np.arange(1.0, 64)
     sizes = np.abs(difference_factors(128)[1:64])
     least = 1 / (2 * np.pi * frequency)
@@ -150,12 +150,12 @@ def factor_sizes(rng: np.random.Generator) -> Finding:
     "Equation (7) and appendix F.1",
     "the difference of (7), with T², is the one of the proof",
     "the proof uses N² = 4T²: a factor 4^m",
-    "The transform of the reflected matrix has size N = 2T. This slip and that of Lemma 2 compensate: the corrected proof "
-    "gives 2[2(g₁g_k)^m + g_k^{2m}] in place of 6/(8k)^m, which is smaller for k up to about 0.7 T.",
-    "largest Fourier coefficient of a reflected Gram matrix, from its first difference; T = 12",
+    "The transform of the reflected matrix has size N = 2T. This slip and that of Lemma 2 compensate: the corrected "
+    "proof gives 2[2(g₁g_k)^m + g_k^{2m}] in place of 6/(8k)^m, which is smaller for k up to about 0.7 T.",
     ("SZ-T1-LEM1", "SZ-T1-LEM2"),
 )
 def normalisation(rng: np.random.Generator) -> Finding:
+    """Largest Fourier coefficient of a reflected Gram matrix, from its first difference; T = 12."""
     basis = centred(rng.standard_normal((12, 5)))
     matrix = basis @ basis.T
     factors = difference_factors(24)
@@ -171,11 +171,11 @@ def normalisation(rng: np.random.Generator) -> Finding:
     "Theorem 1",
     "low-frequency vectors f_s(t) = cos((s − ½)(t − 1)π/T)",
     "cos((s − 1)(t − ½)π/T), the DCT-II: s and t have changed places",
-    "Counterexample within all hypotheses: pos_t = (cos, sin)(A cos(π(t − ½)/T)) with J₀(A) = 0 has unit norm and sums to "
-    "zero. Whatever B, the printed basis leaves more than the bound; the DCT-II leaves 2e-16.",
-    "what k = 64 vectors leave of this Gram matrix over the bound at m = 4, T = 128; at most 1",
+    "Counterexample within all hypotheses: pos_t = (cos, sin)(A cos(π(t − ½)/T)) with J₀(A) = 0 has unit norm and "
+    "sums to zero. Whatever B, the printed basis leaves more than the bound; the DCT-II leaves 2e-16.",
 )
 def basis_of_theorem(rng: np.random.Generator) -> Finding:
+    """What k = 64 vectors leave of this Gram matrix over the bound at m = 4, T = 128; at most 1."""
     length, k, order = 128, 64, 4
     angles = BESSEL * np.cos(np.pi * (np.arange(length) + 0.5) / length)
     matrix = gram(np.stack([np.cos(angles), np.sin(angles)], axis=1))
@@ -189,12 +189,12 @@ def basis_of_theorem(rng: np.random.Generator) -> Finding:
     "Appendix F.1, Lemma 3",
     "with the frequencies {1..k} ∪ {2T−k+1..2T} the block is F B Bᵀ Fᵀ",
     "with {1..k} ∪ {2T−k+2..2T}",
-    "The published set lacks the conjugate of one frequency, so its block is not real. With the other it is ΠGΠ, real and "
-    "positive semidefinite, and B exists.",
-    "largest imaginary part of the block, T = 12, k = 4; published 0",
+    "The published set lacks the conjugate of one frequency, so its block is not real. With the other it is ΠGΠ, real "
+    "and positive semidefinite, and B exists.",
     ("SZ-T1-BASIS",),
 )
 def block(rng: np.random.Generator) -> Finding:
+    """Largest imaginary part of the block, T = 12, k = 4; published 0."""
     basis = centred(rng.standard_normal((12, 5)))
     matrix = basis @ basis.T
     frame = cosines(12, 4)
@@ -210,12 +210,12 @@ def block(rng: np.random.Generator) -> Finding:
     "Theorem 1, with the DCT-II basis",
     "‖G − F B Bᵀ Fᵀ‖/T ≤ 6/(8k)^m ‖Δ^(m,m)‖_max",
     "holds for the DCT-II basis and k up to about 0.7 T, for vectors that sum to zero",
-    "By the corrected proof, whose factor is smaller there. It is loose: random cases reach a few per cent of it. Without "
-    "the zero sum frequency 0 escapes every bound.",
-    "largest residual over bound in 300 random cases, at most 1",
+    "By the corrected proof, whose factor is smaller there. It is loose: random cases reach a few per cent of it. "
+    "Without the zero sum frequency 0 escapes every bound.",
     ("SZ-T1-BASIS", "SZ-T1-NORM"),
 )
 def theorem_one(rng: np.random.Generator) -> Finding:
+    """Largest residual over bound in 300 random cases, at most 1."""
     ratios, corrected = [], []
     for _ in range(300):
         length, order = int(rng.integers(8, 40)), int(rng.integers(1, 4))
@@ -234,11 +234,12 @@ def theorem_one(rng: np.random.Generator) -> Finding:
     "Section 3.3",
     "Δ^(m,m) ≈ ∂_x^m ∂_y^m f for smooth f, hence bounded",
     "for m = 1; for m ≥ 2 only if the odd derivatives of f vanish at the ends",
-    "The reflection makes a kink at the ends, and a second difference across a kink grows with T per axis. On a circle, "
-    "cos 2π(x − y), the maximum is 4π² at m = 1 for all T and 4π² T² at m = 2. The bound is then loose, not wrong.",
-    "power of T by which the largest Δ^(2,2) of the circle grows",
+    "The reflection makes a kink at the ends, and a second difference across a kink grows with T per axis. On a "
+    "circle, cos 2π(x − y), the maximum is 4π² at m = 1 for all T and 4π² T² at m = 2. The bound is then loose, not "
+    "wrong.",
 )
 def smooth(rng: np.random.Generator) -> Finding:
+    """Power of T by which the largest Δ^(2,2) of the circle grows."""
     lengths = np.array([32, 64, 128, 256])
     sizes = np.array([[np.abs(finite_difference(circle(int(T)), m)).max() for m in (1, 2)] for T in lengths])
     powers = np.polyfit(np.log(lengths), np.log(sizes), 1)[0]
@@ -252,9 +253,9 @@ def smooth(rng: np.random.Generator) -> Finding:
     "Ĝ = F G Fᵀ by the discrete cosine transform; r_K is the share of Σ Ĝ² in K × K low frequencies",
     "holds; for vectors that sum to zero the first row of Ĝ vanishes, so r_1 = 0 counting from 1",
     "The transform is orthonormal. Table 3's 39 % at K = 1 needs counting from 0, or vectors that do not sum to zero.",
-    "Σ Ĝ² over Σ G²",
 )
 def cosine_transform(rng: np.random.Generator) -> Finding:
+    """Σ Ĝ² over Σ G²."""
     basis = centred(rng.standard_normal((20, 6)))
     matrix = basis @ basis.T
     energy = float(np.sum(spectrum_2d(matrix) ** 2) / np.sum(matrix**2))
@@ -268,9 +269,9 @@ def cosine_transform(rng: np.random.Generator) -> Finding:
     "[pos_t]_i = sin or cos of t/10000^{2i/d}, i the full index",
     "t/10000^{2⌊i/2⌋/d}: sine and cosine of a pair share a frequency",
     "Only then is |pos_t|² = d/2 for every t and the Gram matrix a function of t − t′.",
-    "largest |pos_t|² over 512 positions, d = 768; published: by the printed exponents",
 )
 def encoding(rng: np.random.Generator) -> Finding:
+    """Largest |pos_t|² over 512 positions, d = 768; published: by the printed exponents."""
     right, printed = (made(512, 768) for made in (sinusoidal_encoding, sinusoidal_encoding_published))
     return computed(np.full(512, 384.0), np.sum(right**2, 1), np.sum(printed**2, 1))
 
@@ -281,10 +282,10 @@ def encoding(rng: np.random.Generator) -> Finding:
     "the original encoding has less energy in low frequencies than a learned one",
     "holds for the side of the encoding: r_10 = 0.91 against 0.997 reported for a trained model",
     "Centred and normalised, T = 512, d = 768. A random basis has r_10 = 0.01.",
-    "r_10 of the sinusoidal encoding over 0.997; at most 1",
     ("SZ-PE", "SZ-DCT"),
 )
 def encoding_frequencies(rng: np.random.Generator) -> Finding:
+    """The r_10 of the sinusoidal encoding over 0.997; at most 1."""
     share = float(basis_share(centred(sinusoidal_encoding(512, 768)))[9])
     return inequality(share / 0.997)._replace(measured=share, published=0.997)
 
@@ -295,10 +296,10 @@ def encoding_frequencies(rng: np.random.Generator) -> Finding:
     "hᵀW_qW_kᵀh′ is the sum of four terms pos/cvec × pos/cvec",
     "holds for μ = 0; the left side has h twice in print",
     "Bilinear in the two parts.",
-    "largest score of 12 tokens",
     ("SZ-DEC",),
 )
 def four_terms(rng: np.random.Generator) -> Finding:
+    """Largest score of 12 tokens."""
     states = centred(rng.standard_normal((12, 10)))
     position = 0.5 * states + rng.standard_normal((12, 10))
     W_q, W_k = rng.standard_normal((2, 10, 4))

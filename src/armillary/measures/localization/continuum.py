@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import erf
 
-Places = float | Float[np.ndarray, " place"]
+Places = float | Float[np.ndarray, "*place"]
 
 
 def place_variance(theta: Places) -> Places:

@@ -20,9 +20,7 @@ class GradientTerms(NamedTuple):
     third: Square
 
 
-def piecewise_loss(
-    states: States, target: Vector, W_QK: Square, W_V: Square, W_F: Square, temperature: float
-) -> float:
+def piecewise_loss(states: States, target: Vector, W_QK: Square, W_V: Square, W_F: Square, temperature: float) -> float:
     """½ |y − F(X)_T|², F = W_F (W_V X S̃(ω) + x_T), ω = Xᵀ W_QK x_T/λ; tokens are rows of `states`."""
     shares = piecewise_softmax(states @ W_QK @ states[-1] / temperature)
     output = W_F @ (W_V @ (states.T @ shares) + states[-1])
@@ -32,9 +30,10 @@ def piecewise_loss(
 def gradient_terms(
     states: States, target: Vector, W_QK: Square, W_V: Square, W_F: Square, temperature: float
 ) -> GradientTerms:
-    """X Γ P Γᵀ Xᵀ W_QK x_T x_Tᵀ/λ², X Γ P γ̃₀ x_Tᵀ/λ and X Γ q x_Tᵀ/λ, as published: right where no token sits at a kink.
+    """X Γ P Γᵀ Xᵀ W_QK x_T x_Tᵀ/λ², X Γ P γ̃₀ x_Tᵀ/λ and X Γ q x_Tᵀ/λ, as published.
 
-    Γ has a column γ^i for every token whose share lies between 0 and 1, and zeros for the others.
+    Right where no token sits at a kink. Γ has a column γ^i for every token whose share lies between 0 and 1, and zeros
+    for the others.
     """
     last = states[-1]
     slopes, constants = active_slopes(states @ W_QK @ last / temperature)

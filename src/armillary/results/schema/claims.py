@@ -13,7 +13,9 @@ GROUPS: dict[str, Group] = {
             "place": Variable(OF_CLAIM, "text", "equation or section", label="place"),
             "statement": Variable(OF_CLAIM, "text", "the statement as published", label="statement"),
             "verdict": Variable(OF_CLAIM, "text", "the verdict; docs/claims.md explains the words", label="verdict"),
-            "published": Variable(OF_CLAIM, "1", "what the published statement gives; NaN: no number", label="published"),
+            "published": Variable(
+                OF_CLAIM, "1", "what the published statement gives; NaN: no number", label="published"
+            ),
             "corrected": Variable(OF_CLAIM, "1", "what the corrected statement gives", label="corrected"),
             "measured": Variable(OF_CLAIM, "1", "what was simulated or computed another way", label="measured"),
             "se": Variable(OF_CLAIM, "1", "standard error of what was simulated; NaN: no chance in it", label="SE"),
