@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from armillary.reporting.static import figure
     from armillary.results.comparing import compare
     from armillary.results.store import Run, open
+    from armillary.runs.gaussian import gaussian
     from armillary.runs.heads import heads
     from armillary.runs.measure import measure
     from armillary.runs.simulate import simulate
@@ -56,6 +57,7 @@ __all__ = [
     "corpus",
     "explore",
     "figure",
+    "gaussian",
     "heads",
     "load",
     "measure",
@@ -86,6 +88,7 @@ _HOME = {
     "weights": "armillary.runs.weights",
     "stores": "armillary.runs.stores",
     "simulate": "armillary.runs.simulate",
+    "gaussian": "armillary.runs.gaussian",
     "travel": "armillary.runs.travel",
     "prompt": "armillary.prompts.prompt",
     "continuation": "armillary.prompts.continuation",

@@ -88,16 +88,25 @@ def bilinear_shape(C: Float[np.ndarray, "left right"], law: Gaussian) -> FormSha
     κ_r = 2^{r−1} (r − 1)! [tr (HΣ)^r + r μᵀH(ΣH)^{r−1}μ]. For independent, centred x and y with Σ = I the excess is
     6 tr((CᵀC)²)/(tr CᵀC)², 12/n for a square C of random entries: near normal where many singular values count.
     """
-    first, size = len(C), len(law.mean)
+    return pooled_shape(C, law.covariance, np.outer(law.mean, law.mean))
+
+
+def pooled_shape(
+    C: Float[np.ndarray, "left right"],
+    covariance: Float[np.ndarray, "both both_"],
+    means: Float[np.ndarray, "both both_"],
+) -> FormShape:
+    """The same where means differ from place to place, from the mean of μμᵀ: cumulants at a place, averaged."""
+    first, size = len(C), len(covariance)
     form = np.zeros((size, size))
     form[:first, first:], form[first:, :first] = C / 2, C.T / 2
-    power, step = np.eye(size), form @ law.covariance
+    power, step = np.eye(size), form @ covariance
     cumulants = []
     for order, factor in ((1, 1.0), (2, 2.0), (3, 8.0), (4, 48.0)):
-        shift = order * law.mean @ power @ form @ law.mean
+        shift = order * np.sum((power @ form) * means)
         power = power @ step
-        cumulants.append(factor * (np.trace(power) + shift))
-    mean, variance, third, fourth = (float(cumulant) for cumulant in cumulants)
+        cumulants.append(float(factor * (np.trace(power) + shift)))
+    mean, variance, third, fourth = cumulants
     return FormShape(mean, variance, third / variance**1.5, fourth / variance**2)
 
 

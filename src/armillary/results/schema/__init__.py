@@ -8,6 +8,7 @@ from armillary.results.schema import (
     captured,
     context,
     depth,
+    gaussian,
     heads,
     naming,
     position,
@@ -29,6 +30,7 @@ GROUPS: dict[str, Group] = {
     **sphere.GROUPS,
     **stores.GROUPS,
     **simulation.GROUPS,
+    **gaussian.GROUPS,
 }
 """Every group that a run may hold, in the order of the data flow."""
 
