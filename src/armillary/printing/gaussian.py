@@ -85,10 +85,11 @@ def printed_heads(run: Run) -> Panels:
     columns = [Column("head", names, words=True)]
     for words, name in VARIANCES.items():
         columns.append(Column(words, [number(float(value), 3) for value in frame[name]]))
-    for name in ("log_ratio", "skewness", "excess_kurtosis", "entropy_gap", "information_gap"):
+    for name in ("log_ratio", "entropy_gap", "information_gap"):
         pairs = zip(frame[name], frame[f"{name}_se"], strict=True)
         columns.append(Column(name.replace("_", " "), [with_error(rounded(value), se, 2) for value, se in pairs]))
-    columns.append(Column("excess predicted", [number(float(value), 2) for value in frame["excess_predicted"]]))
+    for name in ("skewness", "excess_kurtosis", "excess_predicted"):
+        columns.append(Column(name.replace("_", " "), [number(rounded(value), 2) for value in frame[name]]))
     columns.append(Column("kept %", [number(100 * value, 0) for value in frame["kept_query_key"]]))
     return Panels(title(run), columns, HEADS_CAPTION)
 

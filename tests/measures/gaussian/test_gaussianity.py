@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from armillary.measures.gaussian.gaussianity import detectable_excess, normality, power_against, shape
+from armillary.measures.gaussian.gaussianity import detectable_effect, normality, power_against, shape
 
 RNG = np.random.default_rng(0)
 
@@ -31,10 +31,11 @@ def test_the_power_grows_with_the_sample_and_is_the_level_for_a_law_that_is_near
     assert normality(RNG.standard_normal(200)).power == power_against(200)
 
 
-def test_a_detectable_excess_is_found_in_four_of_five_corpora():
+def test_a_detectable_effect_is_found_in_four_of_five_corpora():
     rng = np.random.default_rng(1)
-    excess = detectable_excess(0.3 / 4, 15)
-    found = excess + 0.3 * rng.standard_normal((4000, 16))
+    effect = detectable_effect(0.3 / 4, 15)
+    found = effect + 0.3 * rng.standard_normal((4000, 16))
     statistic = found.mean(1) / (found.std(1, ddof=1) / 4)
     assert np.mean(np.abs(statistic) > stats.t.ppf(0.975, 15)) == pytest.approx(0.8, abs=0.03)
-    assert detectable_excess(0.1) == pytest.approx(0.28, abs=0.002)
+    assert detectable_effect(0.1) == pytest.approx(0.28, abs=0.002)
+    assert np.isnan(detectable_effect(0.1, 0.5))

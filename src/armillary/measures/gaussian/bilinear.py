@@ -68,6 +68,18 @@ def pooled_moments(C: Square, covariances: Three, means: Three) -> Pooled:
     return Pooled(_dot(C, _turned(of_yx + mean_yx)), independent + crossed, independent)
 
 
+def variance_of_means(
+    C: Float[np.ndarray, "left right"],
+    covariances: Three,
+    x: Float[np.ndarray, "place left"],
+    y: Float[np.ndarray, "place right"],
+) -> Float[np.ndarray, " place"]:
+    """The part of the variance at each place that its means add: μ_yᵀCᵀΣ_xCμ_y + μ_xᵀCΣ_yCᵀμ_x + 2 μ_xᵀCΣ_yxCμ_y."""
+    of_x, of_y, of_yx = covariances
+    left, right = x @ C, y @ C.T
+    return np.asarray(np.sum((right @ of_x) * right + 2 * (left @ of_yx) * right, 1) + np.sum((left @ of_y) * left, 1))
+
+
 def published_mean(C: Float[np.ndarray, "mode mode_"], law: Gaussian) -> float:
     """Equation (6.2) as printed, with tr(CΣ_xy): right where CΣ_yx has the trace of CΣ_xy, as for symmetric Σ_xy."""
     first = len(C)

@@ -1,8 +1,8 @@
 """How far numbers are from a normal law: skewness, excess kurtosis, and a test that says what it can see.
 
 Without its power a test says little: thousands of scores refuse every law, a dozen none. So the test of independent
-numbers comes with how often it would refuse a law of excess kurtosis 1, and an excess whose error is over documents
-with the one that would be seen in four corpora of five.
+numbers comes with how often it would refuse a law of excess kurtosis 1, and an effect whose error is over documents
+with the size that would be seen in four corpora of five.
 """
 
 from functools import cache
@@ -52,7 +52,7 @@ def shape_of(
 def normality(values: Float[np.ndarray, " sample"]) -> Normality:
     """D'Agostino and Pearson's test of independent numbers for a normal law, and what it can see; NaN below 20.
 
-    Dependent numbers, as the scores of one text are, need an error over documents: see `detectable_excess`.
+    Dependent numbers, as the scores of one text are, need an error over documents: see `detectable_effect`.
     """
     known = values.astype(np.float64)
     if len(known) < 20 or np.ptp(known) == 0:
@@ -72,10 +72,12 @@ def power_against(samples: int, excess: float = EXCESS, draws: int = 400, seed: 
     return float(np.mean(stats.normaltest(values, axis=1).pvalue < LEVEL))
 
 
-def detectable_excess(error: float, degrees: int | float = np.inf) -> float:
-    """The excess that a two-sided test of 5 % finds in 80 % of corpora, where its estimate scatters normally.
+def detectable_effect(error: float, degrees: int | float = np.inf) -> float:
+    """The effect that a two-sided test of 5 % finds in 80 % of corpora, where its estimate scatters normally.
 
     (t_0.975 + t_0.8) SE, SE the standard error over documents, Student's t with these degrees of freedom.
     """
+    if not degrees >= 1:
+        return float("nan")
     law = stats.t(degrees) if np.isfinite(degrees) else stats.norm()
     return float((law.ppf(1 - LEVEL / 2) + law.ppf(POWER)) * error)

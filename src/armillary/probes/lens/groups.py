@@ -110,13 +110,13 @@ def of_heads(view: View, sample: Sample, directions: int, held: Calls, report: R
             with one_core_each():
                 kept.append(heads.kept_of(view, block, calls, under, count))
     return {
-        "gaussian_logits": logit_dataset(logits, distances, sample.groups),
+        "gaussian_logits": logit_dataset(logits, distances),
         "gaussian_kept": kept_dataset(kept, count),
         "gaussian_mixing": mixing_dataset(mixed),
     }
 
 
-def logit_dataset(rows: list[list[LogitMoments]], distances: np.ndarray, groups: float) -> xr.Dataset:
+def logit_dataset(rows: list[list[LogitMoments]], distances: np.ndarray) -> xr.Dataset:
     """Logits of all heads, and what they say together."""
     axes = ("block", "head", "distance")
     columns = {
@@ -125,7 +125,6 @@ def logit_dataset(rows: list[list[LogitMoments]], distances: np.ndarray, groups:
     }
     logs = (np.log(columns[name][1]) for name in ("variance", "variance_predicted"))
     variance, predicted = (each.reshape(-1, len(distances)) for each in logs)
-    columns["excess_detectable"] = (axes, heads.detectable(columns["excess_kurtosis_se"][1], groups))
     found = xr.Dataset(columns, coords={"distance": distances})
     pairs = range(len(distances)) if len(variance) > 2 else []
     over = [np.corrcoef(variance[:, at], predicted[:, at])[0, 1] for at in pairs] or np.full(len(distances), np.nan)

@@ -12,7 +12,6 @@ from scipy.linalg import eigh
 
 from armillary.measures.errors.leave_out import debiased
 from armillary.measures.gaussian.distance import PairScatter, information_of, information_sets, pair_scatter
-from armillary.measures.gaussian.gaussianity import detectable_excess
 from armillary.measures.gaussian.heads import KeptShare, MixingGap, kept_at_random, kept_share, mixing_gap
 from armillary.measures.gaussian.logits import LogitMoments, logit_moments
 from armillary.models.attention import AttentionCall, probabilities, query_key_value, rotate
@@ -170,8 +169,3 @@ def head_kept(pairs: PairScatter, maps: dict[str, np.ndarray], head: int) -> lis
     query, key, value = (maps[name][head] for name in ("query", "key", "value"))
     couples = dict(zip(PROJECTIONS, ((query, query), (key, key), (value, value), (key, query)), strict=True))
     return [kept_share(pairs, *couple) for couple in couples.values()]
-
-
-def detectable(errors: Float[np.ndarray, "..."], groups: float) -> Float[np.ndarray, "..."]:
-    """The excess kurtosis that would be seen, for each error."""
-    return np.vectorize(lambda error: detectable_excess(float(error), groups - 1))(errors)

@@ -1,6 +1,6 @@
 """What `armillary gaussian` adds to a run: states, logits and mixing as those of jointly Gaussian tokens."""
 
-from armillary.results.schema.kinds import Group, Variable, axes, with_error
+from armillary.results.schema.kinds import Group, Variable, axes, with_error, with_range
 
 FILE = "gaussian.nc"
 COMMAND = "armillary gaussian"
@@ -52,15 +52,16 @@ LOGITS = {
         "log_ratio",
         Variable(LOGIT, "nats", "log of measured over predicted variance; 0 for Gaussians", label="log variance ratio"),
     ),
-    **with_error("skewness", Variable(LOGIT, "1", "skewness of the logits; 0 if normal", label="skewness")),
-    **with_error(
-        "excess_kurtosis", Variable(LOGIT, "1", "excess kurtosis of the logits; 0 if normal", label="excess kurtosis")
+    "log_ratio_detectable": Variable(
+        LOGIT, "nats", "the log ratio that a test at 5 % finds in 80 % of corpora, from the error over documents"
+    ),
+    **with_range("skewness", Variable(LOGIT, "1", "skewness of the logits; 0 if normal", label="skewness")),
+    **with_range(
+        "excess_kurtosis",
+        Variable(LOGIT, "1", "excess kurtosis of the logits, plug-in; 0 if normal", label="excess kurtosis"),
     ),
     "excess_predicted": Variable(
         LOGIT, "1", "the excess that Gaussian queries and keys would have", label="predicted excess kurtosis"
-    ),
-    "excess_detectable": Variable(
-        LOGIT, "1", "the excess that a test at 5 % would find in 80 % of corpora, from the error over documents"
     ),
     "correlation": Variable(
         axes("distance"), "1", "correlation over heads of the logs of measured and predicted variance"
