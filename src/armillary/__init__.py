@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from armillary.results.comparing import compare
     from armillary.results.store import Run, open
     from armillary.runs.claims import claims
+    from armillary.runs.gaussian import gaussian
     from armillary.runs.heads import heads
     from armillary.runs.measure import measure
     from armillary.runs.simulate import simulate
@@ -58,6 +59,7 @@ __all__ = [
     "corpus",
     "explore",
     "figure",
+    "gaussian",
     "heads",
     "load",
     "measure",
@@ -89,6 +91,7 @@ _HOME = {
     "stores": "armillary.runs.stores",
     "simulate": "armillary.runs.simulate",
     "claims": "armillary.runs.claims",
+    "gaussian": "armillary.runs.gaussian",
     "travel": "armillary.runs.travel",
     "prompt": "armillary.prompts.prompt",
     "continuation": "armillary.prompts.continuation",

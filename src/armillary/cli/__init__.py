@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from armillary._version import __version__
-from armillary.cli import asking, claims, listing, showing, simulating, stores, surveying
+from armillary.cli import asking, claims, gaussian, listing, showing, simulating, stores, surveying
 from armillary.errors import ArmillaryError
 
 app = typer.Typer(
@@ -42,6 +42,7 @@ for command in (
     *(listing.models, listing.corpora, listing.info),
     simulating.simulate,
     claims.claims,
+    gaussian.gaussian,
 ):
     app.command()(command)
 

@@ -9,6 +9,7 @@ from armillary.results.schema import (
     claims,
     context,
     depth,
+    gaussian,
     heads,
     naming,
     position,
@@ -31,6 +32,7 @@ GROUPS: dict[str, Group] = {
     **stores.GROUPS,
     **simulation.GROUPS,
     **claims.GROUPS,
+    **gaussian.GROUPS,
 }
 """Every group that a run may hold, in the order of the data flow."""
 
