@@ -5,7 +5,7 @@ import pytest
 
 from armillary.errors import RequestError
 from armillary.verdicts import registry
-from armillary.verdicts.claim import APPROXIMATE, EXACT, FALSE, UNCHECKED
+from armillary.verdicts.claim import ABSENT, APPROXIMATE, EXACT, UNCHECKED
 from armillary.verdicts.registry import CLAIMS
 from tests.kit.made_up import changed, run_of
 
@@ -39,28 +39,28 @@ def test_a_run_that_lacks_what_a_claim_needs_says_which_command_adds_it(claim):
     ("name", "variable", "value", "expected"),
     [
         ("SZ-RANK", "position__rank_stable_corrected", 1.5, APPROXIMATE),
-        ("SZ-RANK", "position__rank_stable_corrected", 20.0, FALSE),
+        ("SZ-RANK", "position__rank_stable_corrected", 20.0, ABSENT),
         ("SZ-RANK", "position__rank_stable_corrected", np.nan, UNCHECKED),
         ("SZ-SMOOTH", "position__low_frequency_share", 0.99, APPROXIMATE),
-        ("SZ-SMOOTH", "position__low_frequency_share", 0.1, FALSE),
+        ("SZ-SMOOTH", "position__low_frequency_share", 0.1, ABSENT),
         ("SZ-CLUSTER", "context__similarity_within", 0.99, APPROXIMATE),
-        ("SZ-CLUSTER", "context__similarity_within", 0.0, FALSE),
+        ("SZ-CLUSTER", "context__similarity_within", 0.0, ABSENT),
         ("SZ-CLUSTER", "context__similarity_within", np.nan, UNCHECKED),
         ("SZ-ORTHO", "context__incoherence_mean", 0.0, APPROXIMATE),
-        ("SZ-ORTHO", "context__incoherence_mean", 0.9, FALSE),
+        ("SZ-ORTHO", "context__incoherence_mean", 0.9, ABSENT),
         ("SZ-EQ8", "qk_smoothness__argmax_share", 0.95, APPROXIMATE),
-        ("SZ-EQ8", "qk_smoothness__argmax_share", 0.5, FALSE),
+        ("SZ-EQ8", "qk_smoothness__argmax_share", 0.5, ABSENT),
         ("BAO-RHO-MODEL", "localization_agreement__rho_agreement", 0.9, APPROXIMATE),
-        ("BAO-RHO-MODEL", "localization_agreement__rho_agreement", -0.9, FALSE),
+        ("BAO-RHO-MODEL", "localization_agreement__rho_agreement", -0.9, ABSENT),
         ("BAO-RHO-MODEL", "localization_agreement__rho_agreement", 0.0, UNCHECKED),
         ("BAO-ENT-MODEL", "localization_agreement__entropy_agreement", -0.9, APPROXIMATE),
         ("WE-7.2.1-RANK", "heads__rank_effective", 3.0, APPROXIMATE),
-        ("WE-7.2.1-RANK", "heads__rank_effective", 60.0, FALSE),
+        ("WE-7.2.1-RANK", "heads__rank_effective", 60.0, ABSENT),
         ("WE-7.2.2-SPECTRA", "matrices__energy_initial", 0.1, APPROXIMATE),
-        ("WE-7.2.2-SPECTRA", "matrices__energy_initial", 2.0, FALSE),
+        ("WE-7.2.2-SPECTRA", "matrices__energy_initial", 2.0, ABSENT),
         ("WE-8-ALIGN", "weights__trace_qk_z", 0.3, APPROXIMATE),
-        ("WE-8-ALIGN", "weights__trace_qk_z", 9.0, FALSE),
-        ("TW-NEAREST", "norm_geometry__argmax_agreement", 0.5, FALSE),
+        ("WE-8-ALIGN", "weights__trace_qk_z", 9.0, ABSENT),
+        ("TW-NEAREST", "norm_geometry__argmax_agreement", 0.5, ABSENT),
         ("TW-NEAREST", "norm_geometry__argmax_agreement", 1.0, EXACT),
         ("TW-NEAREST", "norm_geometry__argmax_agreement", np.nan, UNCHECKED),
     ],
@@ -75,12 +75,12 @@ def test_states_on_the_sphere_have_its_radius():
     radius = RUN["norm_geometry"]["radius"].values
     assert verdict("TW-SPHERE", norm_geometry__radius_before=radius) == EXACT
     assert verdict("TW-SPHERE", norm_geometry__radius_before=0.95 * radius) == APPROXIMATE
-    assert verdict("TW-SPHERE", norm_geometry__radius_before=0.2 * radius) == FALSE
+    assert verdict("TW-SPHERE", norm_geometry__radius_before=0.2 * radius) == ABSENT
 
 
 def test_readings_of_the_first_and_the_last_block_decide_the_claim_about_depth():
     peak, null = (RUN["stores"][name].values for name in ("peak", "peak_null"))
     late = np.broadcast_to(null, peak.shape).copy() - 1.0
     late[-1] = null[-1] + 1.0
-    assert verdict("TW-GPT2", stores__peak=late) == EXACT
-    assert verdict("TW-GPT2", stores__peak=np.broadcast_to(null, peak.shape) + 1.0) == FALSE
+    assert verdict("TW-GPT2", stores__peak=late) == APPROXIMATE
+    assert verdict("TW-GPT2", stores__peak=np.broadcast_to(null, peak.shape) + 1.0) == ABSENT

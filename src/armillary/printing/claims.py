@@ -10,6 +10,7 @@ from rich.text import Text
 
 from armillary.printing.panels import Column, Panels
 from armillary.verdicts.claim import (
+    ABSENT,
     APPROXIMATE,
     ASYMPTOTIC,
     BROKEN,
@@ -28,6 +29,7 @@ SHORT = {
     APPROXIMATE: "approximate",
     FALSE: "false",
     VACUOUS: "vacuous",
+    ABSENT: "not here",
     UNCHECKED: "not checked",
     BROKEN: "BROKEN",
 }

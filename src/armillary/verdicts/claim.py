@@ -14,6 +14,7 @@ APPROXIMATE = "holds approximately"
 FALSE = "false as published"
 VACUOUS = "vacuous"
 UNCHECKED = "not checkable here"
+ABSENT = "not so in this model"
 BROKEN = "correction fails"
 
 VERDICTS = {
@@ -22,6 +23,7 @@ VERDICTS = {
     APPROXIMATE: "not exact; the measured error and where it was measured stand beside it",
     FALSE: "more than five standard errors off, or an exact counterexample; the correction passes the same check",
     VACUOUS: "true of anything: it says nothing about its subject",
+    ABSENT: "found in other trained models, and not in that of the run",
     UNCHECKED: "needs weights, data or a run that is not here; the reason says which",
     BROKEN: "neither the published nor the corrected statement passes: an error of Armillary, never expected",
 }

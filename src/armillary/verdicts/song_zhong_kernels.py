@@ -35,8 +35,8 @@ def decoupling(rng: np.random.Generator) -> Finding:
 
 @claim(
     "SZ-MU",
-    "Section 5.2",
-    "the global mean has little effect on attention",
+    "Appendix D, on figures 30 and 31",
+    "the global mean has little effect on attention, since a constant added to all scores changes nothing",
     "as part of the key it has none without rotation; as part of the query it acts like any other vector",
     "hᵀWμ is the same for every key, and a softmax does not see it; μᵀWh′ differs from key to key.",
 )

@@ -12,7 +12,7 @@ from armillary.measures.sphere.layer_norm import radius_with_eps, sphere_logits,
 from armillary.measures.sphere.norms import norm_radii, sphere_points, without_gain
 from armillary.measures.stores.depth import legible, unreadable
 from armillary.results.store_answers import block_readable
-from armillary.verdicts.claim import EXACT, FALSE, Finding, claim, claims_among, of_model
+from armillary.verdicts.claim import ABSENT, APPROXIMATE, Finding, claim, claims_among, of_model
 from armillary.verdicts.deciding import all_of, computed, simulated
 
 WIDTH = 64
@@ -241,11 +241,11 @@ def quiz(rng: np.random.Generator) -> Finding:
     ("stores/peak", "stores/peak_null"),
 )
 def early_and_late(results: xr.DataTree) -> Finding:
-    """Share of readable triplets in the first block (published side) and the last (measured)."""
+    """Share of readable triplets in the last block; corrected: in the first."""
     first, last = unreadable(block_readable(results, 0)), legible(block_readable(results, -1))
     words = f"First block: {first.verdict}; last block: {last.verdict}."
-    holds = EXACT if first.verdict == last.verdict == "holds" else FALSE
-    return Finding(holds, first.share, measured=last.share, note=words)
+    holds = APPROXIMATE if first.verdict == last.verdict == "holds" else ABSENT
+    return Finding(holds, corrected=first.share, measured=last.share, note=words)
 
 
 CLAIMS = claims_among(globals())
