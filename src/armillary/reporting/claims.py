@@ -31,7 +31,8 @@ def counts(found: Sequence[Verdict]) -> str:
         f"<tr><th>{escape(str(name))}</th>{''.join(f'<td>{int(value)}</td>' for value in values)}</tr>"
         for name, values in zip(frame.index, frame.to_numpy(), strict=True)
     )
-    return f"<table><thead><tr><th>document</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    table = f"<table><thead><tr><th>document</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<div class="claims">{table}</div>'
 
 
 def table(found: Sequence[Verdict]) -> str:

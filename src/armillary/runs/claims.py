@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from armillary.printing.claims import Verdicts
-from armillary.reporting import opened
 from armillary.results.store import Run
-from armillary.runs.keeping import joined
+from armillary.results.store import open as open_run
 from armillary.runs.page import refreshed
 from armillary.system.progress import progress_of
 from armillary.system.threads import side_by_side
@@ -30,7 +29,7 @@ def claims(
     shows itself as a table in a notebook; `.frame()` gives a pandas DataFrame.
     """
     asked = chosen(document, ids)
-    of_run = None if run is None else opened(run)
+    of_run = open_run(run) if isinstance(run, str | Path) else run
     results = None if of_run is None else of_run.results
     if ids is not None:
         refuse_lacking(asked, results)
@@ -46,5 +45,7 @@ def claims(
 
         found = verdicts(asked, seed, results, counted)
     if of_run is not None and of_run.folder is not None:
+        from armillary.runs.keeping import joined  # which loads torch
+
         refreshed(joined(of_run, {"claims": labelled_verdicts(found, seed)}))
     return Verdicts(found)

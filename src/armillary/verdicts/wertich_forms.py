@@ -282,7 +282,7 @@ def forms(law: Gaussian, rng: np.random.Generator) -> np.ndarray:
 
 
 def pairs_at(rng: np.random.Generator, cosine: float) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors of lengths 2 and 3 in 5 dimensions at a fixed cosine, turned together at random."""
+    """Vectors of lengths 2 and 3 in 5 dimensions at a fixed cosine, in uniform orientation."""
     x, side = units(rng, 60_000, 5), rng.standard_normal((60_000, 5))
     side -= np.sum(side * x, axis=1, keepdims=True) * x
     side /= np.linalg.norm(side, axis=1, keepdims=True)

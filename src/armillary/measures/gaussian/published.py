@@ -86,7 +86,7 @@ def published_sphere_covariance(length: float, size: int) -> float:
 
 
 def coordinate_product_variance(size: int, cosine: float) -> float:
-    """Σ_l Var(v_l w_l) of unit vectors at a fixed cosine k, turned at random together: (1 + 2k²)/(n + 2) − k²/n."""
+    """Σ_l Var(v_l w_l) of unit vectors at a fixed cosine k in uniform orientation: (1 + 2k²)/(n + 2) − k²/n."""
     return (1 + 2 * cosine**2) / (size + 2) - cosine**2 / size
 
 
