@@ -2,19 +2,23 @@
 
 import pytest
 
-import armillary as arm
+from armillary.reporting.kinds import Report
+from armillary.reporting.page import page
+from armillary.verdicts.registry import chosen, verdicts
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    made = arm.simulate(walks=20, length=20, width=16, draws=1, out=tmp_path_factory.mktemp("runs") / "run")
-    arm.claims("TW", run=made)
-    return made
+def report(tmp_path_factory):
+    """A page that holds claims and nothing else."""
+    path = tmp_path_factory.mktemp("pages") / "report.html"
+    empty = Report("a run", "", (), "", (), (), {}, "", verdicts(chosen("TW")))
+    path.write_text(page(empty), encoding="utf-8")
+    return path
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_words_filter_the_claims_without_a_request(run, visit, width):
-    seen = visit((run.folder / "report.html").as_uri(), width)
+def test_words_filter_the_claims_without_a_request(report, visit, width):
+    seen = visit(report.as_uri(), width)
     rows = seen.page.locator("#claims-table tbody tr")
     total = rows.count()
     assert seen.page.inner_text("#claims-count") == f"{total} of {total} claims"

@@ -2,6 +2,8 @@
 
 import json
 
+import armillary as arm
+
 
 def test_a_document_prints_its_summary_and_its_claims(command):
     code, out, err = command("claims", "--document", "tw")
@@ -35,17 +37,16 @@ def test_unknown_ids_and_documents_are_refused_in_one_line(command, refused):
     assert "which is about a trained model, got none" in refused(command("claims", "--id", "SZ-RANK"))
 
 
-def test_a_run_gets_its_answers_and_keeps_them(command, refused, surveyed):
-    folder, _, _ = surveyed
-    code, out, _ = command("claims", "--document", "SZ", "--run", str(folder), "--json")
+def test_a_run_keeps_its_verdicts_and_says_what_it_lacks(command, refused, tmp_path):
+    folder = tmp_path / "run"
+    arm.simulate(walks=2, length=4, width=4, draws=1, out=folder, report=False)
+    code, out, _ = command("claims", "--document", "TW", "--run", str(folder), "--json")
     found = {one["id"]: one for one in json.loads(out)}
     assert code == 0
-    assert found["SZ-SMOOTH"]["measured"] > 0
-    assert found["SZ-EQ8"]["verdict"] == "not checkable here"
-    assert (folder / "claims.nc").exists()
-    assert 'id="claims-words"' in (folder / "report.html").read_text(encoding="utf-8")
+    assert "This run lacks /norm_geometry/radius_before: `armillary weights` adds it." in found["TW-SPHERE"]["why"]
+    kept = arm.open(folder).results
+    assert {"claims", "localization_simulation"} <= set(kept.children)
+    assert list(kept["claims"]["claim"].values) == list(found)
     line = refused(command("claims", "--id", "SZ-EQ8", "--run", str(folder)))
-    assert (
-        "expected a run with /qk_smoothness/argmax_share for SZ-EQ8, got one without: `armillary heads` adds it" in line
-    )
-    assert "got none of" in refused(command("claims", "--id", "TW-LN", "--run", str(folder / "nothing")))
+    assert "expected a run with /qk_smoothness/argmax_share for SZ-EQ8, got one without: `armillary heads` adds" in line
+    assert "got none of" in refused(command("claims", "--id", "TW-LN", "--run", str(tmp_path / "nothing")))
