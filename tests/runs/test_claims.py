@@ -23,6 +23,11 @@ def test_a_run_in_memory_answers_for_its_model_and_stays_as_it_is():
     assert "claims" not in run.results.children
 
 
+def test_a_negative_seed_is_refused():
+    with pytest.raises(arm.RequestError, match="expected a seed of at least 0, got -1: choose another"):
+        arm.claims("TW", seed=-1)
+
+
 def test_a_claim_about_a_model_without_a_run_is_refused():
     with pytest.raises(arm.RequestError, match="expected a run for WE-8-ALIGN"):
         arm.claims(ids=["WE-8-ALIGN"])

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from armillary.errors import RequestError
 from armillary.printing.claims import Verdicts
 from armillary.results.store import Run
 from armillary.results.store import open as open_run
@@ -29,6 +30,8 @@ def claims(
     shows itself as a table in a notebook; `.frame()` gives a pandas DataFrame.
     """
     asked = chosen(document, ids)
+    if seed < 0:
+        raise RequestError(f"expected a seed of at least 0, got {seed}: choose another")
     of_run = open_run(run) if isinstance(run, str | Path) else run
     results = None if of_run is None else of_run.results
     if ids is not None:

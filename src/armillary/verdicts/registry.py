@@ -27,8 +27,8 @@ from armillary.verdicts import (
 )
 from armillary.verdicts.claim import DOCUMENTS, UNCHECKED, Claim, Finding, Verdict
 
-CLAIMS: dict[str, Claim] = {
-    each.id: each
+LISTED = [
+    each
     for part in (
         *(bao_setup, bao_moments, bao_rho, bao_bounds),
         *(song_zhong_basis, song_zhong_kernels),
@@ -38,8 +38,13 @@ CLAIMS: dict[str, Claim] = {
         trained_models,
     )
     for each in part.CLAIMS
+]
+"""Every claim, file by file."""
+
+CLAIMS: dict[str, Claim] = {
+    each.id: each for each in sorted(LISTED, key=lambda claim: list(DOCUMENTS).index(claim.document))
 }
-"""Every claim by id, document by document in the order of its sections."""
+"""Every claim by id, document by document in the order of its sections, those about trained models last."""
 
 
 def chosen(document: str | None = None, ids: Iterable[str] | None = None) -> list[Claim]:
