@@ -65,7 +65,7 @@ def entry(one: Claim, found: Verdict) -> str:
         f"- Published: {one.statement}",
     ]
     lines += [f"- Correct: {one.correction}"] if one.correction else []
-    lines += [f"- Why: {found.why.removeprefix(f'Correct: {one.correction}.').strip()}"]
+    lines += [f"- Why: {found.why.removeprefix(f'Correct: {one.correction}').removeprefix('.').strip()}"]
     lines += [f"- Numbers: {numbers(found)}"] if numbers(found) else []
     used = [f"`{name}`" for name in one.uses] + [f"[{other}](#{other.lower()})" for other in one.rests_on]
     lines += [f"- Uses: {', '.join(used)}"] if used else []

@@ -102,10 +102,9 @@ def verdicts(
 def verdict(one: Claim, seed: int, results: xr.DataTree | None) -> Verdict:
     """The verdict on one claim: its check, else the answer of the run, else why there is none."""
     found = finding(one, seed, results)
-    why = " ".join(
-        part for part in (f"Correct: {one.correction}." if one.correction else "", one.reason, found.note) if part
-    )
-    return Verdict(one.id, one.document, one.statement, *found[:5], why.replace("..", "."), one.quantity, one.place)
+    right = f"Correct: {one.correction}{'' if one.correction.endswith('.') else '.'}" if one.correction else ""
+    why = " ".join(part for part in (right, one.reason, found.note) if part)
+    return Verdict(one.id, one.document, one.statement, *found[:5], why, one.quantity, one.place)
 
 
 def finding(one: Claim, seed: int, results: xr.DataTree | None) -> Finding:
