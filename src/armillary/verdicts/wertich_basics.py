@@ -31,7 +31,7 @@ from armillary.measures.gaussian.random_matrices import (
 from armillary.measures.localization.softmax import shares_divergence, softmax
 from armillary.measures.spectra.marchenko_pastur import squared_quantile
 from armillary.measures.sphere.norms import sphere_points
-from armillary.verdicts.claim import Finding, claim, claims_among
+from armillary.verdicts.claim import NONE, Finding, claim, claims_among
 from armillary.verdicts.deciding import (
     all_of,
     approximate,
@@ -91,13 +91,12 @@ def diagonal_form(rng: np.random.Generator) -> Finding:
     values, vectors = np.linalg.eig(matrix)
     rebuilt = (vectors * values @ np.linalg.inv(vectors)).real
     symmetric = matrix + matrix.T
-    return all_of(
-        computed(matrix, rebuilt, orthogonal_rebuild(matrix)), computed(symmetric, orthogonal_rebuild(symmetric))
-    )._replace(
-        published=float(np.linalg.norm(orthogonal_rebuild(matrix) - matrix) / np.linalg.norm(matrix)),
-        corrected=0.0,
-        measured=0.0,
+    found = computed(matrix, rebuilt, orthogonal_rebuild(matrix))
+    printed, right = (
+        float(np.linalg.norm(each - matrix) / np.linalg.norm(matrix)) for each in (orthogonal_rebuild(matrix), rebuilt)
     )
+    errors = found._replace(published=printed, corrected=right, measured=NONE)
+    return all_of(errors, computed(symmetric, orthogonal_rebuild(symmetric)))
 
 
 @claim(
