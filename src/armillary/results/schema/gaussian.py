@@ -25,10 +25,10 @@ INFORMATION = {
     "information_null": Variable(
         BY_DISTANCE,
         "nats",
-        "the same of windows paired with circularly shifted ones of other documents, mean of 8 pairings",
+        "the same of windows paired with circularly shifted ones of other documents, mean of 4 pairings",
         label="circular-shift null",
     ),
-    "information_null_high": Variable(BY_DISTANCE, "nats", "the largest of these 8"),
+    "information_null_high": Variable(BY_DISTANCE, "nats", "the largest of these 4"),
     "direction_share": Variable(
         axes("layer"), "1", "share of the variance in the leading directions", label="share of variance", share=True
     ),
