@@ -153,8 +153,8 @@ GROUPS: dict[str, Group] = {
     "gaussian_mixing": Group(
         FILE, "outputs of every head with real and with fixed attention weights", MIXING, command=COMMAND
     ),
-    "gaussian_depth": Group(FILE, "how alike the tokens of a window are through depth", DEPTH, command=COMMAND),
+    "gaussian_depth": Group(FILE, "similarity of the tokens of a window through depth", DEPTH, command=COMMAND),
     "gaussian_stacks": Group(
-        FILE, "how alike random stacks of attention make random tokens, simulated", STACKS, command=COMMAND
+        FILE, "similarity of random tokens in random stacks of attention, simulated", STACKS, command=COMMAND
     ),
 }
