@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from armillary.probes.lens import groups
 from tiny_run import surveyed
 
 
@@ -12,7 +13,9 @@ def folder(tmp_path_factory):
     return surveyed(tmp_path_factory.mktemp("gaussian"), heads=False, contexts=20).folder
 
 
-def test_the_first_time_the_model_is_read_and_then_the_run(command, folder):
+def test_the_first_time_the_model_is_read_and_then_the_run(command, folder, monkeypatch):
+    monkeypatch.setattr(groups, "DEPTH", 3)
+    monkeypatch.setattr(groups, "DRAWN", 3)
     code, out, err = command("gaussian", folder, "--directions", "2", "--quiet")
     assert (code, err) == (0, "")
     assert "as jointly Gaussian tokens: 2 directions" in out

@@ -50,6 +50,10 @@ TITLES = {
     },
     "gaussian-stacks": {
         "one": ({}, "Without a skip 2 random layers give tokens a cosine above 0.99"),
+        "at once": (
+            {"gaussian_stacks__similarity": [[0.0, 1.0, 1.0, 1.0]]},
+            "Without a skip one random layer gives tokens a cosine above 0.99",
+        ),
         "apart": (
             {"gaussian_stacks__similarity": 0.3},
             "After 3 random layers without a skip tokens have cosine 0.3",

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import armillary as arm
-from armillary.errors import RequestError, SourceError
+from armillary.errors import RequestError
 from armillary.probes.lens.sample import Sample, frame, refuse_few, sample_of
+from armillary.results.store import tree_of
 
 
 def sample(contexts=16, length=10, groups=8):
@@ -57,7 +58,7 @@ def test_states_that_do_not_vary_in_enough_directions_are_refused_with_their_ran
     values, vectors = np.linalg.eigh(flat[1])
     flat[1] = (vectors[:, -2:] * values[-2:]) @ vectors[:, -2:].T
     states["covariance"] = (states.covariance.dims, flat)
-    run = arm.Run(arm.results.store.tree_of({"residual": states}, lens_run.provenance))
+    run = arm.Run(tree_of({"residual": states}, lens_run.provenance))
     text = (
         "expected states that vary in 4 directions, got 2 at layer 1, whose covariance is not positive definite in "
         "more: ask for --directions 2"
@@ -66,12 +67,10 @@ def test_states_that_do_not_vary_in_enough_directions_are_refused_with_their_ran
         frame(run, 4)
 
 
-def test_a_run_without_states_says_which_command_makes_them(lens_view):
-    alone = arm.weights(lens_view, progress=False)
-    with pytest.raises(RequestError, match=r"expected a run with /residual, got .*: `armillary survey` adds it"):
+def test_a_run_without_states_says_which_command_makes_them(lens_view, lens_run):
+    alone = arm.Run(tree_of({"corpus": lens_run.results["corpus"].to_dataset()}, lens_run.provenance))
+    with pytest.raises(RequestError, match="expected a run with /residual, got /corpus: `armillary survey` adds it"):
         sample_of(lens_view, alone, 8, 2)
-    with pytest.raises(SourceError, match="a simulation: give a run of this model"):
-        sample_of(lens_view, arm.simulate("localization", walks=4, length=4, width=4, draws=2, progress=False), 8, 2)
 
 
 def test_a_number_of_directions_that_the_model_does_not_have_is_refused(lens_view, lens_run):

@@ -59,7 +59,9 @@ def stacks_finding(results: xr.DataTree) -> str:
     same = bare > 0.99
     if not same.any():
         return f"After {bare.size - 1} random layers without a skip tokens have cosine {number(float(bare[-1]))}"
-    return f"Without a skip {int(same.argmax())} random layers give tokens a cosine above 0.99"
+    layers = int(same.argmax())
+    made = "one random layer gives" if layers == 1 else f"{layers} random layers give"
+    return f"Without a skip {made} tokens a cosine above 0.99"
 
 
 FIGURES = (
