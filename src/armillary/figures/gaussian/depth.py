@@ -56,10 +56,12 @@ def stacks_finding(results: xr.DataTree) -> str:
     bare = numbers(results, STACKS, stack=0)
     if not np.isfinite(bare).all():
         return f"The similarity of tokens in random stacks is {NOT_ESTIMABLE}"
-    alike = bare > 0.99
-    if not alike.any():
+    same = bare > 0.99
+    if not same.any():
         return f"After {bare.size - 1} random layers without a skip tokens have cosine {number(float(bare[-1]))}"
-    return f"Without a skip {int(alike.argmax())} random layers give tokens a cosine above 0.99"
+    layers = int(same.argmax())
+    made = "one random layer gives" if layers == 1 else f"{layers} random layers give"
+    return f"Without a skip {made} tokens a cosine above 0.99"
 
 
 FIGURES = (
@@ -71,7 +73,7 @@ FIGURES = (
         depth,
         "Mean cosine of two tokens of a window, layer by layer: the model, its random-weight control, and the model "
         "with W_Q and W_K multiplied by α, which multiplies every logit by α². Bands: 95 % over groups of documents. "
-        "All tokens alike would be the uniform embedding mixture.",
+        "A cosine of 1 would be the uniform embedding mixture.",
         "(‖Σ x/‖x‖‖² − n) / (n(n − 1)) over the counted tokens of a window",
         "Wertich, section 7.2.3, and 8.5 for α",
     ),

@@ -19,7 +19,7 @@ ENTROPY_GAP, INFORMATION_GAP = "gaussian_mixing/entropy_gap", "gaussian_mixing/i
 
 def kept(results: xr.DataTree) -> go.Figure:
     """Information kept by each of a head's maps, mean over the heads of a block, beside random maps of its rank."""
-    values = np.nanmean(drawn(results, KEPT), axis=1)
+    values = drawn(results, KEPT).mean(axis=1)
     figure = panels(height=430)
     names = [str(name) for name in array(results, KEPT)["projection"].values]
     for colour, name, curve in zip(series(len(names)), names, values.T, strict=False):
@@ -36,7 +36,7 @@ def kept_finding(results: xr.DataTree) -> str:
     if not np.isfinite(share):
         return f"What queries and keys keep of mutual information is {NOT_ESTIMABLE}"
     beside = f"; random maps {number(100 * chance)} %" if np.isfinite(chance) else ""
-    return f"A query and a key keep {number(100 * share)} % of neighbours' mutual information{beside}"
+    return f"Queries and keys keep {number(100 * share)} % of neighbours' mutual information{beside}"
 
 
 def mixing(results: xr.DataTree) -> go.Figure:

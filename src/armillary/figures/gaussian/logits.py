@@ -20,9 +20,9 @@ EXCESS, EXCESS_PREDICTED = f"{GROUP}/excess_kurtosis", f"{GROUP}/excess_predicte
 CORRELATION, FACTOR = f"{GROUP}/correlation", f"{GROUP}/factor_median"
 
 
-def neighbour(results: xr.DataTree) -> int:
-    """The index of distance 1 along the distances of logits; the first where it is missing."""
-    return int(np.argmax(array(results, VARIANCE)["distance"].values == 1))
+def neighbour(results: xr.DataTree, path: str) -> int:
+    """The index of distance 1 along the distances of a result; the first where it is missing."""
+    return int(np.argmax(array(results, path)["distance"].values == 1))
 
 
 def diagonal(values: Float[np.ndarray, "..."]) -> go.Scatter:
@@ -34,7 +34,7 @@ def diagonal(values: Float[np.ndarray, "..."]) -> go.Scatter:
 
 def agreement(results: xr.DataTree, paths: tuple[str, str], *, log: bool) -> go.Figure:
     """Every head as a dot: predicted across, measured upward, at distance 1."""
-    place = neighbour(results)
+    place = neighbour(results, paths[0])
     predicted, measured = (numbers(results, path, distance=place).ravel() for path in paths)
     figure = panels(height=430)
     figure.add_trace(diagonal(np.concatenate([predicted, measured])))
@@ -53,7 +53,7 @@ def variances(results: xr.DataTree) -> go.Figure:
 
 def variances_finding(results: xr.DataTree) -> str:
     """By what factor the median head's variance differs from the prediction."""
-    factor = float(numbers(results, FACTOR, distance=neighbour(results)))
+    factor = float(numbers(results, FACTOR, distance=neighbour(results, FACTOR)))
     if not np.isfinite(factor):
         return f"The variance of logits is {NOT_ESTIMABLE}"
     return f"Gaussian queries and keys misjudge the median head's logit variance by {number(100 * (factor - 1))} %"
@@ -61,7 +61,7 @@ def variances_finding(results: xr.DataTree) -> str:
 
 def ratios(results: xr.DataTree) -> go.Figure:
     """Measured over predicted variance of every head, with intervals."""
-    one = per_head(results, RATIO, distance=neighbour(results))
+    one = per_head(results, RATIO, distance=neighbour(results, RATIO))
     sizes = array(results, RATIO).sizes
     figure = panels(height=430)
     across = spread(sizes["block"], sizes["head"])
@@ -74,7 +74,7 @@ def ratios(results: xr.DataTree) -> go.Figure:
 
 def ratios_finding(results: xr.DataTree) -> str:
     """How many heads differ from the prediction for sure."""
-    compared = contrast(per_head(results, RATIO, distance=neighbour(results)))
+    compared = contrast(per_head(results, RATIO, distance=neighbour(results, RATIO)))
     if not compared.known.any():
         return f"Whether logits are those of Gaussians is {NOT_ESTIMABLE}"
     above, below, total = int(compared.above.sum()), int(compared.below.sum()), compared.difference.size
@@ -88,7 +88,7 @@ def tails(results: xr.DataTree) -> go.Figure:
 
 def tails_finding(results: xr.DataTree) -> str:
     """How many heads have heavier tails than Gaussian queries and keys give, whatever documents are left out."""
-    place = neighbour(results)
+    place = neighbour(results, EXCESS)
     low, predicted = (numbers(results, path, distance=place).ravel() for path in (f"{EXCESS}_low", EXCESS_PREDICTED))
     if not np.isfinite(low).any():
         return f"The excess kurtosis of logits is {NOT_ESTIMABLE}"

@@ -47,9 +47,10 @@ def debiased(values: Float[np.ndarray, "set *value"]) -> Debiased:
     """G θ − (G − 1) mean θ₍₋g₎ (Quenouille, 1956), from the sets of `leave_out`; NaN with fewer than four groups.
 
     Groups of documents are the independent draws, so this takes off whatever bias the dependence of tokens and windows
-    leaves after a correction for independent samples.
+    leaves after a correction for independent samples. The correction scatters too, by a part of order 1/G: the error is
+    G/(G − 1) times the plain one.
     """
     whole, without = values[0], values[1:]
     groups = len(without)
     value = groups * whole - (groups - 1) * without.mean(0) if groups >= FEWEST else np.full_like(whole, np.nan)
-    return Debiased(np.asarray(value), standard_error(without))
+    return Debiased(np.asarray(value), standard_error(without) * groups / max(groups - 1, 1))

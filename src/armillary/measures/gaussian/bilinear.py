@@ -163,7 +163,7 @@ def energy_moments(entries: int, variance: float) -> FormMoments:
 def turned_trace_variance(first: Vector, second: Vector) -> float:
     """Variance of Tr(AᵀB) for given singular values and independent random rotations: Σa² Σb²/n², mean 0.
 
-    Only the two energies count: how the spectra are ordered or alike does not.
+    Only the two energies count: how the spectra are ordered does not.
     """
     return float(np.sum(first**2) * np.sum(second**2) / len(first) ** 2)
 

@@ -1,4 +1,4 @@
-"""The uniform embedding mixture: random attention layers, one after the other, and how alike they make the tokens.
+"""The uniform embedding mixture: random attention layers, one after the other, and how similar they make the tokens.
 
 After Wertich, section 7.2.3: X ← β · attention(X) + (1 − β) X with random W_Q, W_K, W_V. Without a skip (β = 1) tokens
 become one vector within few layers; a skip or large scores that make each token see itself alone hold that up.

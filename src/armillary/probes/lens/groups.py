@@ -20,7 +20,7 @@ from armillary.models.view import View
 from armillary.probes.control import CONTROL_SEED
 from armillary.probes.lens import heads, reading
 from armillary.probes.lens.heads import Under
-from armillary.probes.lens.reading import Calls, Report
+from armillary.probes.lens.reading import BlockReading, Report
 from armillary.probes.lens.sample import Sample, frame, sample_of
 from armillary.results.labels import labelled
 from armillary.results.measuring import described
@@ -58,12 +58,13 @@ def lens_groups(
     with one_core_each():
         turned, share = frame(run, directions)
     variants, chunks = sample.only(VARIANT_WINDOWS), reading.block_chunks(view, sample)
+    modes = min(directions, view.d_head)
     passes = len(chunks) * len(sample.tokens) + (1 + len(ALPHAS)) * len(variants.tokens)
     with progress_bar(f"{view.name}: gaussian", passes, sample.tokens.shape[1], show=progress) as report:
-        with reading.holding_inputs(view, chunks[0]) as held:
+        with reading.reading_blocks(view, sample, chunks[0], modes) as held:
             states = reading.read_states(view, sample, turned, report)
         found = {"gaussian": information(states.along, share, sample, seed)}
-        found |= of_heads(view, sample, directions, held, report)
+        found |= of_heads(view, sample, modes, held, report)
         own = similarity_of(states.similarity, sample)
         found["gaussian_depth"] = through_depth(view, variants, own, int(run.provenance["seed"]), report)
     with one_core_each():
@@ -82,7 +83,7 @@ def information(
     seed: int,
 ) -> xr.Dataset:
     """The group /gaussian."""
-    under = Under.of(sample, states.shape[-1])
+    under = Under.of(sample)
     arrays = {
         "states": xr.DataArray(states[:, :, under.at], dims=("layer", "context", "position", "mode")),
         "kept": under.kept,
@@ -93,22 +94,25 @@ def information(
     return found.assign(direction_share=("layer", share)).assign_coords(distance=sample.distances)
 
 
-def of_heads(view: View, sample: Sample, directions: int, held: Calls, report: Report) -> dict[str, xr.Dataset]:
-    """The groups of heads; the inputs of the first blocks are there, those of the others are read a few at a time."""
-    under, distances = Under.of(sample, min(directions, view.d_head)), heads.logit_distances(sample)
+def of_heads(
+    view: View, sample: Sample, modes: int, held: dict[int, BlockReading], report: Report
+) -> dict[str, xr.Dataset]:
+    """The groups of heads; the first blocks have been read, the others are read a few at a time."""
+    under, distances = Under.of(sample), heads.logit_distances(sample)
     count = heads.input_directions(view, sample)
     logits: list[list[LogitMoments]] = []
     mixed: list[list[tuple[MixingGap, float]]] = []
     kept: list[dict[str, np.ndarray]] = []
     for blocks in reading.block_chunks(view, sample):
-        held = held or reading.read_inputs(view, sample, blocks, report)
+        held = held or reading.read_blocks(view, sample, blocks, modes, report)
         for block in blocks:
-            calls = held.pop(block)
-            parts = heads.block_heads(view, block, calls)
-            logits.append(heads.logits_of(parts, heads.distance_forms(view, block, distances), distances, under))
+            read, weights = held.pop(block), view.heads(block)
+            parts = heads.block_heads(view, block, read)
+            forms = heads.distance_forms(view, block, weights.scale, distances)
+            logits.append(heads.logits_of(parts, forms, distances, under))
             mixed.append(heads.mixed_of(parts, under))
             with one_core_each():
-                kept.append(heads.kept_of(view, block, calls, under, count))
+                kept.append(heads.kept_of(weights, read.inputs.numpy(), under, count))
     return {
         "gaussian_logits": logit_dataset(logits, distances),
         "gaussian_kept": kept_dataset(kept, count),

@@ -1,24 +1,23 @@
 """The heads of a block under the lens: predicted and measured logits, what maps keep, what fixed weights miss."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from einops import einsum
 from jaxtyping import Bool, Float, Int
 from scipy.linalg import eigh
 
 from armillary.measures.errors.leave_out import debiased
-from armillary.measures.gaussian.distance import PairScatter, information_of, information_sets, pair_scatter
+from armillary.measures.gaussian.distance import information_of, information_sets, pair_scatter
 from armillary.measures.gaussian.heads import KeptShare, MixingGap, kept_at_random, kept_share, mixing_gap
 from armillary.measures.gaussian.logits import LogitMoments, logit_moments
-from armillary.models.attention import AttentionCall, probabilities, query_key_value, rotate
+from armillary.models.attention import query_key_value, rotate
 from armillary.models.parts import rotation_at
 from armillary.models.view import View
+from armillary.models.weights import Heads
+from armillary.probes.lens.reading import BlockReading
 from armillary.probes.lens.sample import Sample
-from armillary.results.schema.gaussian import PROJECTIONS
 from armillary.system.threads import side_by_side
 
 LOGIT_DISTANCES = (0, 1, 8, 32)
@@ -27,34 +26,37 @@ LOGIT_DISTANCES = (0, 1, 8, 32)
 NEIGHBOUR = 1
 """How far apart the tokens are whose mutual information maps and mixing are judged by."""
 
+BATCH = 8
+"""Windows whose queries and keys are made together."""
+
 Values = Float[np.ndarray, "head context position d_head"]
+Along = Float[np.ndarray, "head context position mode"]
 
 
 @dataclass(frozen=True)
 class BlockHeads:
-    """Queries and keys before rotation, values, outputs by real and by fixed weights, head by head, as float32."""
+    """Queries and keys before rotation; values, outputs by real and by fixed weights along the values' directions."""
 
     query: Values
     key: Values
-    value: Values
-    output: Values
-    fixed: Values
+    value: Along
+    output: Along
+    fixed: Along
 
 
 @dataclass(frozen=True)
 class Under:
-    """What is the same for all heads: which positions count, the groups of documents, directions to project to."""
+    """What is the same for all heads: which positions count, and the groups of documents."""
 
     at: slice
     kept: Bool[np.ndarray, "context position"]
     group: Int[np.ndarray, " context"]
-    directions: int
 
     @classmethod
-    def of(cls, sample: Sample, directions: int) -> "Under":
+    def of(cls, sample: Sample) -> "Under":
         """Positions before the first that counts, an attention sink, are cut off."""
         first = int(sample.kept.any(0).argmax())
-        return cls(slice(first, None), sample.kept[:, first:], sample.group, directions)
+        return cls(slice(first, None), sample.kept[:, first:], sample.group)
 
 
 def logit_distances(sample: Sample) -> Int[np.ndarray, " distance"]:
@@ -63,31 +65,23 @@ def logit_distances(sample: Sample) -> Int[np.ndarray, " distance"]:
 
 
 @torch.inference_mode()
-def block_heads(view: View, block: int, calls: Sequence[AttentionCall]) -> BlockHeads:
-    """Everything of a block's heads from its inputs: the model's own weights, norms, rotation, mask and softmax."""
-    attention = view.blocks[block].get_submodule(view.known_family("attention").attention)
-    scale = view.heads(block)
-    parts: dict[str, list[np.ndarray]] = {name: [] for name in ("query", "key", "value", "output")}
-    total = torch.zeros(())
-    for call in calls:
-        query, key, value = query_key_value(view, block, call.input.to(view.dtype), None)
-        turned, met = (rotate(attention, part, call.rotation) for part in (query, key))
-        ours = replace(call, query=turned, key=met, value=value, scaling=scale.scale, softcap=scale.softcap)
-        pattern = probabilities(ours)
-        total = total + pattern.sum(0).cpu()
-        mixed = einsum(pattern, value.float(), "context head query key, context head key d -> context head query d")
-        for name, part in (("query", query), ("key", key), ("value", value), ("output", mixed)):
+def block_heads(view: View, block: int, read: BlockReading) -> BlockHeads:
+    """Queries and keys of a block's inputs by the model's own weights and norms; values and outputs as they were."""
+    parts: dict[str, list[np.ndarray]] = {"query": [], "key": []}
+    for x in read.inputs.split(BATCH):
+        query, key, _ = query_key_value(view, block, x.to(view.device, view.dtype), None)
+        for name, part in (("query", query), ("key", key)):
             parts[name].append(part.float().cpu().transpose(0, 1).numpy())
+    value, mean = read.values.numpy(), read.pattern.numpy() / len(read.inputs)
     whole = {name: np.concatenate(each, axis=1) for name, each in parts.items()}
-    mean = (total / whole["query"].shape[1]).numpy()
-    return BlockHeads(**whole, fixed=np.matmul(mean[:, None], whole["value"]))
+    return BlockHeads(**whole, value=value, output=read.outputs.numpy(), fixed=np.matmul(mean[:, None], value))
 
 
 def distance_forms(
-    view: View, block: int, distances: Int[np.ndarray, " distance"]
+    view: View, block: int, scale: float, distances: Int[np.ndarray, " distance"]
 ) -> Float[np.ndarray, "distance d_head d_head_"]:
     """scale · R_δᵀR_0 for each distance: the matrix between a query and a key, both before rotation."""
-    scale, width = view.heads(block).scale, view.d_head
+    width = view.d_head
     rotation = rotation_at(view, block, distances.tolist())
     unit = torch.eye(width, dtype=torch.float32, device=view.device)
     if rotation is None:
@@ -115,10 +109,8 @@ def mixed_of(parts: BlockHeads, under: Under) -> list[tuple[MixingGap, float]]:
 
     def one(head: int) -> tuple[MixingGap, float]:
         value, output, fixed = (part[head][:, under.at] for part in (parts.value, parts.output, parts.fixed))
-        directions = leading(value, under.kept, under.directions)[0]
-        gap = mixing_gap(output @ directions.T, fixed @ directions.T, under.kept, under.group)
-        own = value @ directions.T
-        return gap, float(debiased(information_sets(own, own, under.kept, under.group, NEIGHBOUR)).value)
+        gap = mixing_gap(output, fixed, under.kept, under.group)
+        return gap, float(debiased(information_sets(value, value, under.kept, under.group, NEIGHBOUR)).value)
 
     return side_by_side(one, range(len(parts.value)))
 
@@ -141,31 +133,37 @@ def input_directions(view: View, sample: Sample) -> int:
     return max(1, min(2 * view.d_head, view.d_model, left * (sample.length - NEIGHBOUR) // 8))
 
 
-def kept_of(view: View, block: int, calls: Sequence[AttentionCall], under: Under, count: int) -> dict[str, Any]:
+def kept_of(
+    heads: Heads, inputs: Float[np.ndarray, "context position d_model"], under: Under, count: int
+) -> dict[str, Any]:
     """What the maps of every head keep of the mutual information of neighbouring inputs."""
-    inputs = torch.cat([call.input for call in calls]).cpu().numpy()[:, under.at]
-    directions, share = leading(inputs, under.kept, count)
-    states = inputs @ directions.T
+    counted = inputs[:, under.at]
+    directions, share = leading(counted, under.kept, count)
+    states = counted @ directions.T
     pairs = pair_scatter(states, states, under.kept, under.group, NEIGHBOUR)
-    heads = view.heads(block)
-    maps = {
-        name: np.einsum("hdm,rd->hmr", W.float().cpu().numpy(), directions).astype(np.float64)
-        for name, W in (("query", heads.W_Q), ("key", heads.W_K), ("value", heads.W_V))
-    }
+    # Heads of one group share keys and values: their maps are looked at once.
+    shared = [heads.kv_head.index(number) for number in sorted(set(heads.kv_head))]
+    query, key, value = (
+        np.einsum("hdm,rd->hmr", W.float().cpu().numpy(), directions).astype(np.float64)
+        for W in (heads.W_Q, heads.W_K[shared], heads.W_V[shared])
+    )
     before = debiased(information_of(pairs, count))
-    found = side_by_side(lambda head: head_kept(pairs, maps, head), range(view.n_heads))
+
+    def shares(couple: tuple[np.ndarray, np.ndarray]) -> KeptShare:
+        return kept_share(pairs, *couple)
+
+    of_query, of_key, of_value = (
+        side_by_side(shares, list(zip(maps, maps, strict=True))) for maps in (query, key, value)
+    )
+    crossed = side_by_side(shares, [(key[number], own) for number, own in zip(heads.kv_head, query, strict=True)])
+    found = [
+        [of_query[head], of_key[number], of_value[number], crossed[head]] for head, number in enumerate(heads.kv_head)
+    ]
     return {
         "kept": np.array([[each.kept for each in row] for row in found]),
         "kept_se": np.array([[each.kept_se for each in row] for row in found]),
-        "kept_random": kept_at_random(pairs, view.d_head),
+        "kept_random": kept_at_random(pairs, query.shape[1]),
         "information_input": float(before.value),
         "information_input_se": float(before.se),
         "input_share": share,
     }
-
-
-def head_kept(pairs: PairScatter, maps: dict[str, np.ndarray], head: int) -> list[KeptShare]:
-    """The shares of PROJECTIONS for one head; the earlier token is the key's."""
-    query, key, value = (maps[name][head] for name in ("query", "key", "value"))
-    couples = dict(zip(PROJECTIONS, ((query, query), (key, key), (value, value), (key, query)), strict=True))
-    return [kept_share(pairs, *couple) for couple in couples.values()]

@@ -25,10 +25,10 @@ INFORMATION = {
     "information_null": Variable(
         BY_DISTANCE,
         "nats",
-        "the same of windows paired with circularly shifted ones of other documents, mean of 8 pairings",
+        "the same of windows paired with circularly shifted ones of other documents, mean of 4 pairings",
         label="circular-shift null",
     ),
-    "information_null_high": Variable(BY_DISTANCE, "nats", "the largest of these 8"),
+    "information_null_high": Variable(BY_DISTANCE, "nats", "the largest of these 4"),
     "direction_share": Variable(
         axes("layer"), "1", "share of the variance in the leading directions", label="share of variance", share=True
     ),
@@ -153,8 +153,8 @@ GROUPS: dict[str, Group] = {
     "gaussian_mixing": Group(
         FILE, "outputs of every head with real and with fixed attention weights", MIXING, command=COMMAND
     ),
-    "gaussian_depth": Group(FILE, "how alike the tokens of a window are through depth", DEPTH, command=COMMAND),
+    "gaussian_depth": Group(FILE, "similarity of the tokens of a window through depth", DEPTH, command=COMMAND),
     "gaussian_stacks": Group(
-        FILE, "how alike random stacks of attention make random tokens, simulated", STACKS, command=COMMAND
+        FILE, "similarity of random tokens in random stacks of attention, simulated", STACKS, command=COMMAND
     ),
 }
