@@ -16,7 +16,7 @@ MEASURES = [path for path in FILES if "measures" in path.relative_to(SRC).parts]
 
 ORDER = (
     *("_version", "errors", "system", "measures", "corpora", "models", "results", "attention", "surveys", "prompts"),
-    *("probes", "figures", "printing", "reporting", "runs", "explorer", "cli", "__init__", "__main__"),
+    *("probes", "verdicts", "figures", "printing", "reporting", "runs", "explorer", "cli", "__init__", "__main__"),
 )
 """Every folder and file of the top level, lowest first: each may import what stands before it."""
 

@@ -24,9 +24,13 @@ def names_in(node):
 
 
 def is_command(node):
-    """Whether a decorator hands the function to the command line."""
+    """Whether a decorator hands the function to the command line, or to the registry of claims."""
     calls = [decorator.func for decorator in node.decorator_list if isinstance(decorator, ast.Call)]
-    return any(isinstance(call, ast.Attribute) and call.attr in ("command", "callback") for call in calls)
+    return any(
+        (isinstance(call, ast.Attribute) and call.attr in ("command", "callback"))
+        or (isinstance(call, ast.Name) and call.id in ("claim", "of_model"))
+        for call in calls
+    )
 
 
 def unused(folder, public):

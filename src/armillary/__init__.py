@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from armillary.reporting.static import figure
     from armillary.results.comparing import compare
     from armillary.results.store import Run, open
+    from armillary.runs.claims import claims
+    from armillary.runs.gaussian import gaussian
     from armillary.runs.heads import heads
     from armillary.runs.measure import measure
     from armillary.runs.simulate import simulate
@@ -50,12 +52,14 @@ __all__ = [
     "StoreError",
     "View",
     "__version__",
+    "claims",
     "compare",
     "constituents",
     "continuation",
     "corpus",
     "explore",
     "figure",
+    "gaussian",
     "heads",
     "load",
     "measure",
@@ -86,6 +90,8 @@ _HOME = {
     "weights": "armillary.runs.weights",
     "stores": "armillary.runs.stores",
     "simulate": "armillary.runs.simulate",
+    "claims": "armillary.runs.claims",
+    "gaussian": "armillary.runs.gaussian",
     "travel": "armillary.runs.travel",
     "prompt": "armillary.prompts.prompt",
     "continuation": "armillary.prompts.continuation",

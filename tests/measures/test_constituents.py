@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from armillary.measures.constituents import argmax_share, part_covariance, part_share
+from armillary.measures.constituents import (
+    argmax_share,
+    decoupled_scores,
+    part_covariance,
+    part_share,
+    score_parts,
+)
 
 
 def cloud(seed, parts=3, length=9, width=5):
@@ -84,3 +90,14 @@ def test_random_scores_peak_at_the_query_as_often_as_records_fall():
     draw = np.random.default_rng(5)
     found = np.mean([argmax_share(draw.standard_normal((64, 64))) for _ in range(200)])
     assert found == pytest.approx(np.sum(1 / np.arange(1, 65)) / 64, rel=0.05)
+
+
+def test_parts_of_scores_add_up_and_decouple_where_the_diagonal_is_constant():
+    rng = np.random.default_rng(0)
+    query, key = rng.standard_normal((3, 5, 4)), rng.standard_normal((3, 6, 4))
+    assert score_parts(query, key).sum((0, 1)) == pytest.approx(query.sum(0) @ key.sum(0).T)
+    frame = np.linalg.qr(rng.standard_normal((8, 2))).Q
+    states, low = rng.standard_normal((5, 8)), frame @ rng.standard_normal((2, 2)) @ frame.T
+    position = states @ frame @ frame.T
+    scores = states @ (low + 0.4 * np.eye(8)) @ states.T
+    assert decoupled_scores(position, states - position, low, np.full(8, 0.4)) == pytest.approx(scores)

@@ -8,10 +8,12 @@ from scipy.stats import ortho_group
 from armillary.measures.incoherence import (
     incoherence,
     incoherence_null,
+    largest_cosine,
     mean_absolute_cosine,
     null_covariance,
     null_rotation,
 )
+from armillary.measures.similarity import unit_vectors
 
 
 def by_loops(position, context):
@@ -116,3 +118,10 @@ def test_an_isotropic_covariance_gives_the_rotations_mean_and_an_anisotropic_one
     flat, steep = (null_covariance(sigma, 60, 40) for sigma in (np.eye(200), np.diag(np.exp(-np.arange(200) / 10))))
     assert flat.mean == pytest.approx(mean_absolute_cosine(200), rel=0.05)
     assert steep.mean > 2 * flat.mean
+
+
+def test_the_largest_cosine_of_random_directions_is_the_predicted_one():
+    rng = np.random.default_rng(0)
+    first, second = unit_vectors(rng.standard_normal((61, 100, 64))), unit_vectors(rng.standard_normal((61, 80, 64)))
+    largest = np.abs(first @ second.swapaxes(1, 2)).max(axis=(1, 2))
+    assert np.median(largest) == pytest.approx(largest_cosine(64, 100 * 80), abs=0.015)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from armillary._version import __version__
-from armillary.cli import asking, listing, showing, simulating, stores, surveying
+from armillary.cli import asking, claims, gaussian, listing, showing, simulating, stores, surveying
 from armillary.errors import ArmillaryError
 
 app = typer.Typer(
@@ -41,6 +41,8 @@ for command in (
     *(showing.figure, asking.heads, asking.weights, stores.stores, asking.travel, asking.prompt),
     *(listing.models, listing.corpora, listing.info),
     simulating.simulate,
+    claims.claims,
+    gaussian.gaussian,
 ):
     app.command()(command)
 

@@ -6,6 +6,9 @@ import xarray as xr
 from armillary.errors import RequestError, did_you_mean
 from armillary.figures import context, depth
 from armillary.figures.comparison import compare_figure
+from armillary.figures.gaussian import depth as similarity
+from armillary.figures.gaussian import heads as gaussian_heads
+from armillary.figures.gaussian import information, logits
 from armillary.figures.heads import maps as head_maps
 from armillary.figures.heads import mixing
 from armillary.figures.heads import names as head_names
@@ -37,6 +40,7 @@ FIGURES: dict[str, Figure] = {
         *(products, matrices, rotary, localization, stores),
         *(walks, theory),
         *(paths, angles, lens, norm_shapes),
+        *(information, logits, gaussian_heads, similarity),
     )
     for figure in subject.FIGURES
 }

@@ -50,3 +50,24 @@ def argmax_share(scores: Float[np.ndarray, "query key"]) -> float:
     """
     before = np.where(np.tri(len(scores), k=-1, dtype=bool), scores, -np.inf)
     return float(np.mean(np.diagonal(scores) >= before.max(axis=1)))
+
+
+def score_parts(
+    query: Float[np.ndarray, "part_query query d_head"], key: Float[np.ndarray, "part_key key d_head"]
+) -> Float[np.ndarray, "part_query part_key query key"]:
+    """Scores of every part of the queries with every part of the keys; their sum over parts is the whole score."""
+    return np.einsum("aqd,bkd->abqk", query, key)
+
+
+def decoupled_scores(
+    position: Float[np.ndarray, "token d_model"],
+    other: Float[np.ndarray, "token d_model"],
+    low_rank: Float[np.ndarray, "d_model d_model_"],
+    diagonal: Float[np.ndarray, " d_model"],
+) -> Float[np.ndarray, "token token_"]:
+    """tᵀ(VLVᵀ + D)t′ + cᵀDc′ for all pairs of tokens: scores without cross terms (Song & Zhong, after equation 9).
+
+    What W = VLVᵀ + D gives for t in the span of V and c orthogonal to it, if D is a multiple of the identity; a general
+    diagonal D mixes t with c′.
+    """
+    return position @ (low_rank + np.diag(diagonal)) @ position.T + (other * diagonal) @ other.T

@@ -14,6 +14,7 @@ from armillary.reporting.plots import plotted
 from armillary.results.reading import lacking, simulated, why_no_error
 from armillary.results.store import Run
 from armillary.system.texts import numbered
+from armillary.verdicts.labelled import verdicts_of
 
 LETTERS = 100
 """How much of a followed text stands on the first screen."""
@@ -32,6 +33,7 @@ def run_report(run: Run) -> Report:
         plots=plots,
         sources={title: run.provenance},
         command=command(run),
+        claims=verdicts_of(run.results),
     )
 
 

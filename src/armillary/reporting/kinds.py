@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
+from armillary.verdicts.claim import Verdict
+
 
 class Answer(NamedTuple):
     """One question of the first screen, what the run says to it, and the name of the plot that shows it."""
@@ -32,7 +34,7 @@ class Plot(NamedTuple):
 class Report(NamedTuple):
     """All that a page shows. `sources` has the provenance of each run by name, `command` makes the page again.
 
-    `missing` says what the runs do not hold and which commands add it.
+    `missing` says what the runs do not hold and which commands add it. `claims` are the verdicts that a run holds.
     """
 
     title: str
@@ -43,3 +45,4 @@ class Report(NamedTuple):
     plots: Sequence[Plot]
     sources: Mapping[str, Mapping[str, Any]]
     command: str
+    claims: Sequence[Verdict] = ()

@@ -16,6 +16,7 @@ from plotly.offline import get_plotlyjs
 from armillary._version import __version__
 from armillary.figures.kit.colours import THEMES, css_variables
 from armillary.figures.kit.style import HEIGHT, template
+from armillary.reporting.claims import CLAIMS, claims_section
 from armillary.reporting.kinds import Answer, Plot, Report
 
 
@@ -31,10 +32,11 @@ def page(report: Report) -> str:
             '<html lang="en">',
             head(report.title, scripts),
             "<body>",
-            header([name for name, _ in sections]),
+            header([*(name for name, _ in sections), *([CLAIMS] if report.claims else [])]),
             "<main>",
             first_screen(report),
             *(section(name, plots) for name, plots in sections),
+            *([claims_section(report.claims)] if report.claims else []),
             "</main>",
             footer(report),
             glossary(),

@@ -64,6 +64,11 @@ AXES: dict[str, str] = {
     "eta": "values of η = √tr W²",
     "product": "values of ξη = tr W",
     "nu": "values of ν, the largest norm of a query's scores",
+    "claim": "claims of the registry, by id",
+    "projection": "maps that two tokens go through: W_Q, W_K or W_V both, or W_Q and W_K",
+    "variant": "the model, its random-weight control, and the model with W_Q and W_K multiplied by α",
+    "stack": "kinds of random stacks: share β of attention beside the skip, with or without a norm",
+    "depth": "layers that random tokens went through",
     "step": "steps of training",
 }
 """Every axis of every result, and what runs along it. A second axis of the same kind ends in an underscore."""

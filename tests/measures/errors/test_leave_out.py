@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from armillary.measures.errors.leave_out import jackknifed, leave_out
+from armillary.measures.errors.leave_out import debiased, jackknifed, leave_out
 
 
 def test_the_first_set_keeps_everything_and_each_other_set_lacks_one_group():
@@ -26,3 +26,13 @@ def test_the_error_is_the_jackknifes_of_the_estimate_recomputed_without_each_gro
 def test_one_group_has_no_error():
     assert leave_out(np.zeros(4, dtype=int), 1).shape == (2, 4)
     assert np.isnan(jackknifed(np.array([1.0, np.nan])).se)
+
+
+def test_the_debiased_estimate_has_no_bias_of_order_1_over_g():
+    rng = np.random.default_rng(1)
+    draws = rng.standard_normal((4000, 8))
+    squares = [np.stack([part.mean() ** 2 for part in (row, *(np.delete(row, g) for g in range(8)))]) for row in draws]
+    found = [debiased(sets) for sets in squares]
+    assert np.mean([one.value for one in found]) == pytest.approx(0, abs=4 * 0.18 / np.sqrt(4000))
+    assert np.mean([sets[0] for sets in squares]) == pytest.approx(1 / 8, rel=0.1)
+    assert np.isnan(debiased(np.ones((3, 2))).value).all()

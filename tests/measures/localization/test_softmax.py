@@ -5,8 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
+from scipy.spatial import distance
 
-from armillary.measures.localization.softmax import entropy, piecewise_distance, piecewise_softmax, softmax, tangent
+from armillary.measures.localization.softmax import (
+    entropy,
+    piecewise_distance,
+    piecewise_softmax,
+    shares_divergence,
+    softmax,
+    tangent,
+)
 
 SCORES = np.random.default_rng(0).standard_normal((2000, 40))
 
@@ -45,3 +53,9 @@ def test_figure_1_two_keys_are_a_line_between_minus_1_and_1():
     scores = np.stack([gap, 0 * gap], axis=1)
     np.testing.assert_allclose(piecewise_softmax(scores)[:, 0], np.clip(0.5 + gap / 4, 0, 1))
     np.testing.assert_allclose(softmax(scores)[:, 0], special.expit(gap))
+
+
+def test_the_divergence_of_two_distributions_is_scipys_and_its_root_a_metric():
+    p, q = softmax(np.random.default_rng(0).standard_normal((2, 4, 6)))
+    expected = [distance.jensenshannon(one, other) ** 2 for one, other in zip(p, q, strict=True)]
+    assert shares_divergence(p, q) == pytest.approx(expected)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from armillary.measures.errors.jackknife import standard_error
+from armillary.measures.errors.jackknife import FEWEST, standard_error
 
 
 class Jackknifed(NamedTuple):
@@ -34,3 +34,23 @@ def unknown(groups: int) -> Jackknifed:
 def count_of(group: Int[np.ndarray, " context"]) -> int:
     """How many groups a run has: they are numbered from 0, and none is empty."""
     return int(group.max()) + 1
+
+
+class Debiased(NamedTuple):
+    """An estimate without its bias of order 1/G, and its standard error over groups of documents."""
+
+    value: Float[np.ndarray, "*value"]
+    se: Float[np.ndarray, "*value"]
+
+
+def debiased(values: Float[np.ndarray, "set *value"]) -> Debiased:
+    """G θ − (G − 1) mean θ₍₋g₎ (Quenouille, 1956), from the sets of `leave_out`; NaN with fewer than four groups.
+
+    Groups of documents are the independent draws, so this takes off whatever bias the dependence of tokens and windows
+    leaves after a correction for independent samples. The correction scatters too, by a part of order 1/G: the error is
+    G/(G − 1) times the plain one.
+    """
+    whole, without = values[0], values[1:]
+    groups = len(without)
+    value = groups * whole - (groups - 1) * without.mean(0) if groups >= FEWEST else np.full_like(whole, np.nan)
+    return Debiased(np.asarray(value), standard_error(without) * groups / max(groups - 1, 1))

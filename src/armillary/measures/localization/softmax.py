@@ -17,6 +17,11 @@ def entropy(shares: Scores) -> Float[np.ndarray, "*batch"]:
     return np.asarray(-np.sum(shares * np.log(np.where(shares > 0, shares, 1)), axis=-1))
 
 
+def shares_divergence(one: Scores, other: Scores) -> Float[np.ndarray, "*batch"]:
+    """Jensen–Shannon divergence of two distributions over keys, in nats, 0 to log 2; its root is a metric."""
+    return np.asarray(entropy((one + other) / 2) - (entropy(one) + entropy(other)) / 2)
+
+
 def tangent(scores: Scores) -> Scores:
     """g_i = 1/T + (ω_i − mean ω)/T, T the number of keys: the softmax to first order at ω = 0; adds up to 1."""
     return np.asarray((1 + scores - scores.mean(axis=-1, keepdims=True)) / scores.shape[-1])

@@ -165,3 +165,23 @@ addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll(".plot").forEach((place) => near.observe(place));
 });
 addEventListener("beforeprint", () => document.querySelectorAll(".plot").forEach((place) => draw(place.dataset.figure)));
+
+// Claims: rows that hold every word that is typed, or whose verdict is chosen
+
+const words = document.getElementById("claims-words");
+
+if (words) {
+  const rows = Array.from(document.querySelectorAll("#claims-table tbody tr"), (row) => [row, row.textContent.toLowerCase()]);
+  const count = document.getElementById("claims-count");
+  const filter = () => {
+    const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const [row, text] of rows) {
+      row.hidden = !wanted.every((word) => text.includes(word));
+      shown += !row.hidden;
+    }
+    count.textContent = `${shown} of ${rows.length} claims`;
+  };
+  words.addEventListener("input", filter);
+  filter();
+}

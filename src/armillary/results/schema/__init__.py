@@ -6,8 +6,10 @@ and the rows of what it returns, in the file of its subject.
 
 from armillary.results.schema import (
     captured,
+    claims,
     context,
     depth,
+    gaussian,
     heads,
     naming,
     position,
@@ -29,6 +31,8 @@ GROUPS: dict[str, Group] = {
     **sphere.GROUPS,
     **stores.GROUPS,
     **simulation.GROUPS,
+    **claims.GROUPS,
+    **gaussian.GROUPS,
 }
 """Every group that a run may hold, in the order of the data flow."""
 

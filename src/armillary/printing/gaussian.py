@@ -1,0 +1,135 @@
+"""The tables of the Gaussian lens: one row per layer and one per head, as data and as they are printed."""
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from armillary.printing.numbers import heading, number, with_error
+from armillary.printing.panels import Column, Panels
+from armillary.results.reading import require
+from armillary.results.store import Run
+
+GROUP, LOGITS, KEPT, MIXING, DEPTH = (
+    *("gaussian", "gaussian_logits", "gaussian_kept"),
+    *("gaussian_mixing", "gaussian_depth"),
+)
+VARIANCES = {"variance": "variance", "predicted": "variance_predicted", "independent": "variance_independent"}
+NEAR = 1
+"""The distance at which logits are printed."""
+
+
+def layer_rows(run: Run) -> pd.DataFrame:
+    """One row per layer and distance: mutual information, its error, plug-in and nulls."""
+    require(run.results, GROUP)
+    found = run.results[GROUP].to_dataset()
+    return found.assign_coords(layer=np.arange(found.sizes["layer"])).to_dataframe(dim_order=["layer", "distance"])
+
+
+def head_rows(run: Run) -> pd.DataFrame:
+    """One row per head and distance of query and key: logits; what does not depend on distance is repeated."""
+    require(run.results, LOGITS)
+    parts = [run.results[LOGITS].to_dataset().drop_vars(["correlation", "factor_median"])]
+    kept = run.results[KEPT].to_dataset()
+    for name in ("kept", "kept_se"):
+        for which in kept.projection.values.tolist():
+            one = kept[name].sel(projection=which).drop_vars("projection")
+            parts.append(one.rename(f"{name}_{which.replace('–', '_')}").to_dataset())
+    parts.append(run.results[MIXING].to_dataset())
+    joined = xr.merge(parts, join="exact", combine_attrs="drop")
+    numbered = {axis: np.arange(joined.sizes[axis]) for axis in ("block", "head")}
+    return joined.assign_coords(numbered).to_dataframe(dim_order=["block", "head", "distance"])
+
+
+def printed(run: Run) -> Panels:
+    """One row per layer for a terminal."""
+    require(run.results, GROUP)
+    found, depth = (run.results[name].to_dataset() for name in (GROUP, DEPTH))
+    layers = found.sizes["layer"]
+    columns = [
+        Column("layer", [str(layer) for layer in range(layers)]),
+        Column(heading(f"{GROUP}/direction_share"), [number(100 * float(one), 0) for one in found.direction_share]),
+    ]
+    shown = found.distance.values[[0, len(found.distance) // 2, -1]]
+    for distance in dict.fromkeys(int(one) for one in shown):
+        here = found.sel(distance=distance)
+        pairs = zip(here.information.values, here.information_se.values, strict=True)
+        columns.append(Column(f"nats at {distance}", [with_error(rounded(value), se, 2) for value, se in pairs]))
+    highest = found.information_null_high.max("distance").values
+    columns.append(Column("null at most", [number(float(one), 2) for one in highest]))
+    for name, values in by_block(run).items():
+        digits = 0 if "%" in name else 2
+        columns.append(Column(name, [number(float(value), digits) for value in values] + ["–"]))
+    for name, variant in (("cosine", "model"), ("control", "random weights")):
+        cosines = depth.similarity.sel(variant=variant).values
+        columns.append(Column(name, [number(float(one), 2) for one in cosines]))
+    return Panels(title(run), columns, caption(run))
+
+
+def by_block(run: Run) -> dict[str, np.ndarray]:
+    """What is printed of heads: the median head of every block."""
+    logits, kept, mixing = (run.results[name].to_dataset() for name in (LOGITS, KEPT, MIXING))
+    near = logits.sel(distance=NEAR)
+    return {
+        "var. ratio": np.exp(near.log_ratio.median("head").values),
+        "excess": near.excess_kurtosis.median("head").values,
+        "kept %": 100 * kept.kept.sel(projection="query–key").median("head").values,
+        "random %": 100 * kept.kept_random.values,
+        "mixing gap": mixing.entropy_gap.median("head").values,
+    }
+
+
+def printed_heads(run: Run) -> Panels:
+    """One row per head for a terminal, at distance 1."""
+    frame = head_rows(run).xs(NEAR, level="distance")
+    names = [f"L{block}H{head}" for block, head in frame.index]
+    columns = [Column("head", names, words=True)]
+    for words, name in VARIANCES.items():
+        columns.append(Column(words, [number(float(value), 3) for value in frame[name]]))
+    for name in ("log_ratio", "entropy_gap", "information_gap"):
+        pairs = zip(frame[name], frame[f"{name}_se"], strict=True)
+        columns.append(Column(name.replace("_", " "), [with_error(rounded(value), se, 2) for value, se in pairs]))
+    for name in ("skewness", "excess_kurtosis", "excess_predicted"):
+        columns.append(Column(name.replace("_", " "), [number(rounded(value), 2) for value in frame[name]]))
+    columns.append(Column("kept %", [number(100 * value, 0) for value in frame["kept_query_key"]]))
+    return Panels(title(run), columns, HEADS_CAPTION)
+
+
+def rounded(value: float) -> float:
+    """To two digits, without a minus before zero."""
+    return round(float(value), 2) + 0.0
+
+
+def title(run: Run) -> str:
+    """What was read."""
+    about = run.results[GROUP].attrs
+    return (
+        f"{about.get('model', 'a model')} as jointly Gaussian tokens: {about.get('directions', '?')} directions, "
+        f"{about.get('windows', '?')} windows, SE over {float(about.get('groups', np.nan)):.0f} groups of documents"
+    )
+
+
+def caption(run: Run) -> str:
+    """How to read the table, and what logits say together."""
+    logits = run.results[LOGITS].to_dataset().sel(distance=NEAR)
+    return "\n".join(
+        (
+            "share of variance: in these directions. nats at d: mutual information of tokens d apart ±SE, "
+            "bias-corrected. null at most: of windows paired across documents.",
+            "var. ratio: measured over predicted variance of neighbours' logits, median head. excess: their kurtosis. "
+            "kept %: of neighbours' information by a query and a key; random %: by random maps.",
+            "mixing gap: entropy with fixed less real weights, nats, median head. cosine: mean of two tokens, of the "
+            "model and its random-weight control.",
+            f"Over heads log predicted and log measured variance correlate {float(logits.correlation):.3f}; the median "
+            f"head is off by a factor of {float(logits.factor_median):.2f}. --heads gives every head.",
+        )
+    )
+
+
+HEADS_CAPTION = "\n".join(
+    (
+        "Logits of queries and keys one token apart: variance over windows at given positions, measured, predicted "
+        "from Gaussian queries and keys, and from independent ones.",
+        "log ratio: of measured over predicted. entropy gap, information gap: fixed less real attention weights, nats. "
+        "kept: information left after W_Q and W_K. ± is one standard error over documents.",
+    )
+)

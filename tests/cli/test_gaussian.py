@@ -1,0 +1,33 @@
+"""`armillary gaussian` as a user types it: the model is read once, tables and rows come from the run."""
+
+import json
+
+import pytest
+
+from armillary.probes.lens import groups
+from tiny_run import surveyed
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return surveyed(tmp_path_factory.mktemp("gaussian"), heads=False, contexts=20).folder
+
+
+def test_the_first_time_the_model_is_read_and_then_the_run(command, folder, monkeypatch):
+    monkeypatch.setattr(groups, "DEPTH", 3)
+    monkeypatch.setattr(groups, "DRAWN", 3)
+    code, out, err = command("gaussian", folder, "--directions", "2", "--quiet")
+    assert (code, err) == (0, "")
+    assert "as jointly Gaussian tokens: 2 directions" in out
+    again = command("gaussian", folder, "--quiet")
+    assert again[1] == out
+    rows = json.loads(command("gaussian", folder, "--json")[1])
+    assert {"layer", "distance", "information", "information_se", "information_null"} <= set(rows[0])
+    heads = json.loads(command("gaussian", folder, "--heads", "--json")[1])
+    assert {"block", "head", "distance", "variance", "variance_predicted", "log_ratio"} <= set(heads[0])
+
+
+def test_a_request_that_cannot_be_met_is_one_line(command, folder):
+    code, _, err = command("gaussian", folder, "--again", "--directions", "99", "--quiet")
+    assert code == 2
+    assert err == "armillary: expected directions from 1 to 32, got 99\n"
