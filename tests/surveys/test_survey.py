@@ -228,7 +228,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_bits(view, text, tmp_path, mo
     ):
         arm.survey(view, text[:50], out=tmp_path, progress=False)
     with pytest.raises(
-        StoreError, match=r"^expected a run in .*, got none of heads.nc, names.nc, states.nc: .*--resume"
+        StoreError, match=r"^expected a run in .*, got none of gaussian.nc, names.nc, states.nc: .*--resume"
     ):
         arm.open(tmp_path)
     with pytest.raises(
