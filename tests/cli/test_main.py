@@ -11,6 +11,7 @@ import typer
 import armillary as arm
 from armillary._version import __version__
 from armillary.cli import app
+from armillary.results.schema import GROUPS
 
 COMMANDS = ("survey", "show", "measure", "compare", "report", "explore", "figure", "heads", "weights", "stores",
             "travel", "prompt", "models", "corpora", "info", "simulate")  # fmt: skip
@@ -60,7 +61,7 @@ def test_the_installed_command_answers():
 
 def test_the_installed_command_refuses_in_one_line_and_shows_the_traceback_on_request(tmp_path):
     plain, debug = in_a_process("show", tmp_path), in_a_process("show", tmp_path, "--debug")
-    files = "heads.nc, names.nc, simulation.nc, states.nc, stores.nc, travel.nc, weights.nc"
+    files = ", ".join(sorted({group.file for group in GROUPS.values()}))
     expected = f"expected a run in {tmp_path}, got none of {files}: run `armillary survey` first"
     assert (plain.returncode, plain.stdout, plain.stderr) == (2, "", f"armillary: {expected}\n")
     assert debug.returncode != 0

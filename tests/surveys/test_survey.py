@@ -227,9 +227,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_bits(view, text, tmp_path, mo
         StoreError, match=r"^expected a folder without a run, got .*, which holds an unfinished one: add --resume"
     ):
         arm.survey(view, text[:50], out=tmp_path, progress=False)
-    with pytest.raises(
-        StoreError, match=r"^expected a run in .*, got none of heads.nc, names.nc, states.nc: .*--resume"
-    ):
+    with pytest.raises(StoreError, match=r"^expected a run in .*, got none of .*states.nc.*: .*--resume"):
         arm.open(tmp_path)
     with pytest.raises(
         StoreError, match=r"^expected an unfinished run of this model, text and settings in .*, got one of others"
