@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from armillary.runs.survey import survey
     from armillary.runs.travel import travel
     from armillary.runs.weights import weights
+    from armillary.training.locater import locater_penalty
 
 __all__ = [
     "ArmillaryError",
@@ -58,6 +59,7 @@ __all__ = [
     "figure",
     "heads",
     "load",
+    "locater_penalty",
     "measure",
     "open",
     "prompt",
@@ -87,6 +89,7 @@ _HOME = {
     "stores": "armillary.runs.stores",
     "simulate": "armillary.runs.simulate",
     "travel": "armillary.runs.travel",
+    "locater_penalty": "armillary.training.locater",
     "prompt": "armillary.prompts.prompt",
     "continuation": "armillary.prompts.continuation",
     "constituents": "armillary.probes.constituents",
