@@ -37,13 +37,19 @@ if TYPE_CHECKING:
     from armillary.runs.simulate import simulate
     from armillary.runs.stores import stores
     from armillary.runs.survey import survey
+    from armillary.runs.train import train
     from armillary.runs.travel import travel
     from armillary.runs.weights import weights
+    from armillary.training.callback import GeometryCallback
+    from armillary.training.geometry import geometry
     from armillary.training.locater import locater_penalty
+    from armillary.training.trainer import LocaterTrainer
 
 __all__ = [
     "ArmillaryError",
     "BrokenContract",
+    "GeometryCallback",
+    "LocaterTrainer",
     "NonFiniteError",
     "RequestError",
     "Run",
@@ -57,6 +63,7 @@ __all__ = [
     "corpus",
     "explore",
     "figure",
+    "geometry",
     "heads",
     "load",
     "locater_penalty",
@@ -71,6 +78,7 @@ __all__ = [
     "stores",
     "survey",
     "table",
+    "train",
     "travel",
     "weight_dissection",
     "weights",
@@ -89,7 +97,11 @@ _HOME = {
     "stores": "armillary.runs.stores",
     "simulate": "armillary.runs.simulate",
     "travel": "armillary.runs.travel",
+    "train": "armillary.runs.train",
     "locater_penalty": "armillary.training.locater",
+    "LocaterTrainer": "armillary.training.trainer",
+    "geometry": "armillary.training.geometry",
+    "GeometryCallback": "armillary.training.callback",
     "prompt": "armillary.prompts.prompt",
     "continuation": "armillary.prompts.continuation",
     "constituents": "armillary.probes.constituents",

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from armillary._version import __version__
-from armillary.cli import asking, listing, showing, simulating, stores, surveying
+from armillary.cli import asking, listing, showing, simulating, stores, surveying, training
 from armillary.errors import ArmillaryError
 
 app = typer.Typer(
@@ -43,6 +43,7 @@ for command in (
     simulating.simulate,
 ):
     app.command()(command)
+app.add_typer(training.app)
 
 
 def main() -> None:
@@ -58,7 +59,7 @@ def main() -> None:
     except SystemExit as ended:  # typer turns an interrupt into exit code 130
         if ended.code != 130:
             raise
-        fail("interrupted: a survey resumes from its last shard with --resume", code=130)
+        fail("interrupted: a survey or a training resumes from its last checkpoint with --resume", code=130)
 
 
 def fail(message: str, code: int = 2) -> None:

@@ -78,8 +78,8 @@ def position_effect(
         **share._asdict(),
         share_null=float(sizes.sum() * np.sum(null_spectrum**2) / squares.sum()),
         singular_value=spectrum,
-        rank_stable=float(np.sum(spectrum**2) / spectrum[0] ** 2),
-        rank_stable_null=float(np.sum(null_spectrum**2) / null_spectrum[0] ** 2),
+        rank_stable=stable_rank(spectrum),
+        rank_stable_null=stable_rank(null_spectrum),
         rank_stable_corrected=stable.value,
         rank_stable_corrected_se=stable.se,
         rank_stable_corrected_without=stable.without,
@@ -165,6 +165,11 @@ def leading_mode(
     energies, vectors = np.linalg.eigh(position_basis @ position_basis.T if wide else position_basis.T @ position_basis)
     mode = vectors[:, -1] if wide else position_basis @ vectors[:, -1]
     return np.sqrt(energies[::-1].clip(0)), mode / max(np.linalg.norm(mode), np.finfo(np.float64).tiny)
+
+
+def stable_rank(spectrum: Float[np.ndarray, " mode"]) -> float:
+    """Σσ² / σ₁² of singular values, largest first."""
+    return float(np.sum(spectrum**2) / spectrum[0] ** 2)
 
 
 def singular_values(matrix: Float[np.ndarray, "position d_model"]) -> Float[np.ndarray, "mode"]:

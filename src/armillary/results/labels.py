@@ -64,7 +64,8 @@ AXES: dict[str, str] = {
     "eta": "values of η = √tr W²",
     "product": "values of ξη = tr W",
     "nu": "values of ν, the largest norm of a query's scores",
-    "step": "steps of training",
+    "step": "steps of training: updates of the weights, 0 before the first",
+    "digits": "digits of the numbers that are added",
 }
 """Every axis of every result, and what runs along it. A second axis of the same kind ends in an underscore."""
 

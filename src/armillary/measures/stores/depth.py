@@ -7,6 +7,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy import stats
 
+from armillary.measures.errors.shares import share_interval
+
 Verdict = Literal["holds", "does not hold", "not determined"]
 
 LEVEL = 0.05
@@ -71,8 +73,7 @@ def unreadable(readable: Bool[np.ndarray, " case"]) -> Share:
     count, found = len(readable), int(readable.sum())
     if not count:
         return Share("not determined", *[float("nan")] * 3)
-    low = float(stats.beta.ppf(LEVEL / 2, found, count - found + 1)) if found else 0.0
-    high = float(stats.beta.ppf(1 - LEVEL / 2, found + 1, count - found)) if found < count else 1.0
+    low, high = share_interval(found, count, 1 - LEVEL)
     verdict: Verdict = "holds" if high < FEW else "does not hold" if low > FEW else "not determined"
     return Share(verdict, found / count, low, high)
 

@@ -14,6 +14,7 @@ from armillary.results.schema import (
     simulation,
     sphere,
     stores,
+    training,
     weights,
 )
 from armillary.results.schema.kinds import FORMAT, Group, Variable
@@ -29,6 +30,7 @@ GROUPS: dict[str, Group] = {
     **sphere.GROUPS,
     **stores.GROUPS,
     **simulation.GROUPS,
+    **training.GROUPS,
 }
 """Every group that a run may hold, in the order of the data flow."""
 

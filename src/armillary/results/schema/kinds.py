@@ -7,8 +7,9 @@ from typing import Any, Literal
 FORMAT = 1
 """Raised when a change makes older files unreadable."""
 
-Over = Literal["documents", "repeats", "blocks", "simulated", "none"]
-"""What a standard error is over: documents in groups, windows of repeated tokens, blocks, simulated draws; or none."""
+Over = Literal["documents", "repeats", "blocks", "simulated", "stretches", "seeds", "none"]
+"""What a standard error is over: documents in groups, windows of repeated tokens, blocks, simulated draws, stretches of
+what was kept for validation, random seeds of training; or none."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ def with_error(name: str, row: Variable, over: Over = "documents", *, without: b
         "repeats": "its standard error over windows of random tokens",
         "blocks": "its standard error over blocks of the model",
         "simulated": "its standard error over simulated draws",
+        "stretches": "its standard error over stretches of what was kept for validation",
+        "seeds": "its standard error over random seeds",
     }
     beside = {
         name: replace(row, error=over),
