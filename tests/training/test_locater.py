@@ -91,8 +91,8 @@ def test_descent_on_the_trace_reaches_one_from_below_zero():
         for name, weight in model.named_parameters():
             if "q_proj.weight" in name or "k_proj.weight" in name:
                 weight.mul_(0.1)
-    optimizer = torch.optim.SGD(model.parameters(), 0.02)
-    for _ in range(400):
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(80):
         optimizer.zero_grad()
         penalty = locater_penalty(model, 0.0, 1.0)
         penalty.backward()

@@ -239,7 +239,7 @@ SHAPES: dict[str, Shape] = {
             "dropout": ("resid_pdrop", "embd_pdrop", "attn_pdrop"),
         },
         {},
-        mlp=4,
+        mlp=4.0,
     ),
     "rotary": Shape(
         "llama",
@@ -256,7 +256,7 @@ SHAPES: dict[str, Shape] = {
             "dropout": ("dropout", "attention_dropout"),
         },
         {"do_layer_norm_before": False},
-        mlp=4,
+        mlp=4.0,
     ),
 }
 """The architectures that are trained here, by their positions and norms; `mlp` times the width is inside their MLP."""

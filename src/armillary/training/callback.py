@@ -97,7 +97,9 @@ class GeometryCallback(TrainerCallback):
                 self.warned.add(line)
                 say(f"warning: step {state.global_step}: {line}")
         if self.trainer is not None:
+            asked = self.trainer.control.should_log  # which logging answers: the loss of this step would be lost
             self.trainer.log({f"geometry_{name}": float(np.nanmean(found[name].values)) for name in sent(found)})
+            self.trainer.control.should_log = asked
 
 
 def sent(found: xr.Dataset) -> list[str]:

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import nn
 
-from armillary.errors import RequestError
+from armillary.errors import Number, RequestError
 from armillary.models.families import family_of
 from armillary.models.view import View
 
@@ -15,7 +15,7 @@ PerHead = Float[torch.Tensor, "head"]
 
 
 def locater_penalty(
-    model: nn.Module | View, kappa_scale: int | float = 0.0, kappa_trace: int | float = 0.0
+    model: nn.Module | View, kappa_scale: Number = 0.0, kappa_trace: Number = 0.0
 ) -> Float[torch.Tensor, ""]:
     """κ₁ tr(W_QKᵀ W_QK) + κ₂ (tr W_QK − 1)², summed over all heads of all blocks; a scalar to add to a loss.
 

@@ -5,10 +5,10 @@ fields of `TrainingSettings`. Presets say where they differ from its defaults. N
 """
 
 import math
-from dataclasses import asdict, dataclass, field, fields, make_dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, make_dataclass
 from typing import Any
 
-from armillary.errors import RequestError, did_you_mean
+from armillary.errors import Number, RequestError, did_you_mean
 from armillary.surveys.settings import setting
 
 TEXT, ADDITION = "text", "addition"
@@ -61,7 +61,7 @@ class TrainingSettings:
         for name in given:
             if name not in known:
                 raise RequestError(f"expected a setting of a training run, got {name!r}: {did_you_mean(name, known)}")
-        settings = replace(cls(**preset), **given)
+        settings = cls(**(preset | {name: as_field(cls, name, value) for name, value in given.items()}))
         settings.check()
         return settings
 
@@ -119,7 +119,7 @@ class TrainingSettings:
 MOST_DIGITS = 17
 """Sums of longer numbers do not fit 64 bits."""
 
-LEAST: dict[str, float] = {
+LEAST: dict[str, Number] = {
     **dict.fromkeys(("layers", "heads", "width", "steps", "batch", "accumulation", "problems"), 1),
     **dict.fromkeys(("digits_from", "log_every", "validate_every", "save_every"), 1),
     **dict.fromkeys(("mlp", "warmup", "weight_decay", "clip", "seed", "tested_to", "geometry_every"), 0),
@@ -130,10 +130,16 @@ LEAST: dict[str, float] = {
 """The least value of each number."""
 
 
-def refuse_below(name: str, value: float, low: float) -> None:
+def refuse_below(name: str, value: Number, low: Number) -> None:
     """Refuse a number that is too small, infinite or none."""
     if not math.isfinite(value) or value < low:
         raise RequestError(f"expected {name} as a finite number of at least {low:g}, got {value!r}: choose another")
+
+
+def as_field(record: type, name: str, value: Any) -> Any:
+    """A whole number given for one that need not be whole, as the field has it; anything else as it is."""
+    kinds = {each.name: each.type for each in fields(record)}
+    return float(value) if kinds[name] is float and isinstance(value, int) else value
 
 
 Overrides: Any = make_dataclass(

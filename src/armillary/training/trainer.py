@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from transformers import Trainer
 
+from armillary.errors import Number
 from armillary.training.locater import locater_penalty, refuse_kappa
 
 
@@ -15,7 +16,7 @@ class LocaterTrainer(Trainer):
     of the task alone, the penalty stands beside it, and an evaluation knows no penalty.
     """
 
-    def __init__(self, *args: Any, kappa_scale: float = 0.0, kappa_trace: float = 0.0, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, kappa_scale: Number = 0.0, kappa_trace: Number = 0.0, **kwargs: Any) -> None:
         refuse_kappa("kappa_scale", kappa_scale)
         refuse_kappa("kappa_trace", kappa_trace)
         super().__init__(*args, **kwargs)

@@ -38,7 +38,7 @@ class Group:
 
     A measure finds its parameters in the groups of `inputs`, the first that has them, and in what the measures before
     it in the same group gave. `command` is what adds the group to a run. `simulates` names what a group is a simulation
-    of: it needs no model, and its command makes a run of its own.
+    of: it needs no model, and its command makes a run of its own. So does the command of a group that stands `apart`.
     """
 
     file: str
@@ -48,6 +48,7 @@ class Group:
     inputs: tuple[str, ...] = ("residual", "corpus", "sample", "outliers")
     command: str = "armillary survey"
     simulates: str = ""
+    apart: bool = False
 
 
 def axes(text: str) -> tuple[str, ...]:

@@ -98,7 +98,12 @@ LAYERS = {
 
 GROUPS: dict[str, Group] = {
     TRAINING: Group(
-        FILE, "how a model was trained: losses by step, and how well it does", CURVES, inputs=(), command=COMMAND
+        FILE,
+        "how a model was trained: losses by step, and how well it does",
+        CURVES,
+        inputs=(),
+        command=COMMAND,
+        apart=True,
     ),
     GEOMETRY: Group(
         FILE,
@@ -106,5 +111,6 @@ GROUPS: dict[str, Group] = {
         {**HEADS, **LAYERS},
         inputs=(),
         command=COMMAND,
+        apart=True,
     ),
 }

@@ -118,7 +118,7 @@ def encoded_problems(
     return tokens, np.where(labelled, tokens, IGNORED)
 
 
-def padded(tokens: Tokens, width: int, value: int = 0) -> Tokens:
+def padded(tokens: Tokens, width: int, value: int = 0) -> Int[np.ndarray, "context width"]:
     """Rows made as long as `width`."""
     return np.pad(tokens, ((0, 0), (0, width - tokens.shape[1])), constant_values=value)
 

@@ -58,13 +58,13 @@ class Task:
     about: dict[str, Any]
 
 
-@torch.no_grad()
 def answers(model: Any, tokens: Tokens, labels: Tokens, batch: int = 64) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """For a few windows at a time: the loss of every labelled token (0 elsewhere), and whether it was the likeliest."""
     device = next(model.parameters()).device
     for start in range(0, len(tokens), batch):
         ids, wanted = (torch.from_numpy(part[start : start + batch]).to(device) for part in (tokens, labels))
-        logits = model(input_ids=ids, use_cache=False).logits[:, :-1].float()
+        with torch.no_grad():
+            logits = model(input_ids=ids, use_cache=False).logits[:, :-1].float()
         losses = torch.nn.functional.cross_entropy(
             logits.transpose(1, 2), wanted[:, 1:], ignore_index=IGNORED, reduction="none"
         )
@@ -72,7 +72,7 @@ def answers(model: Any, tokens: Tokens, labels: Tokens, batch: int = 64) -> Iter
 
 
 def grouped_loss(
-    losses: Float[np.ndarray, "context position"], labels: Int[np.ndarray, "context position"]
+    losses: Float[np.ndarray, "context target"], labels: Int[np.ndarray, "context position"]
 ) -> dict[str, float]:
     """The mean loss over labelled tokens in nats, and its standard error over stretches of consecutive windows."""
     counted = (labels[:, 1:] != IGNORED).astype(np.float64)
