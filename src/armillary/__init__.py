@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from armillary.runs.simulate import simulate
     from armillary.runs.stores import stores
     from armillary.runs.survey import survey
+    from armillary.runs.sweep import sweep
     from armillary.runs.train import train
     from armillary.runs.travel import travel
     from armillary.runs.weights import weights
@@ -77,6 +78,7 @@ __all__ = [
     "simulate",
     "stores",
     "survey",
+    "sweep",
     "table",
     "train",
     "travel",
@@ -98,6 +100,7 @@ _HOME = {
     "simulate": "armillary.runs.simulate",
     "travel": "armillary.runs.travel",
     "train": "armillary.runs.train",
+    "sweep": "armillary.runs.sweep",
     "locater_penalty": "armillary.training.locater",
     "LocaterTrainer": "armillary.training.trainer",
     "geometry": "armillary.training.geometry",

@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from armillary.measures.dimension import SIZES
+from armillary.results import sweeping
 from armillary.results.schema.weights import GROUPS as WEIGHTS
 
 GROUPS = 16
@@ -444,9 +445,27 @@ def training(rng, layers, heads=2, keys=6, steps=5):
     found["rho"] = (("step", "block", "head", "key"), rng.random((*per_head, keys)))
     coordinates = {"step": 100 * along}
     return {
+        "training_sweep": swept(),
         "training": xr.Dataset(curves, coords={**coordinates, "digits": [1, 2, 3]}, attrs={"groups": 16}),
         "training_geometry": xr.Dataset(found, coords=coordinates),
     }
+
+
+def swept():
+    """Two strengths of each kind, three seeds: the scale shrinks, the rest stays."""
+    cells = {
+        (scale, trace, seed): {
+            "scale_qk": 1.0 - 0.3 * trace + 0.01 * seed,
+            "trace_qk": 0.1,
+            "entropy": 2.0 + 0.1 * seed,
+            "signal_propagation": 0.5,
+            "perplexity": 30.0 + seed,
+        }
+        for scale in (0.0, 100.0)
+        for trace in (0.0, 1.0)
+        for seed in range(3)
+    }
+    return sweeping.swept(cells, (0.0, 100.0), (0.0, 1.0), 3)
 
 
 def localization(tokens=8):

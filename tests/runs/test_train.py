@@ -52,7 +52,7 @@ def test_a_run_is_opened_shown_and_reported_by_itself(run):
     assert not (run.folder / "checkpoints").exists()
 
 
-class Killed(Exception):
+class KilledError(Exception):
     """Stands for kill -9 between two steps."""
 
 
@@ -61,11 +61,11 @@ def test_a_killed_run_resumes_to_the_same_curve(run, tmp_path, monkeypatch):
 
     def dying(self, *args, **kwargs):
         if self.state.global_step == 7:
-            raise Killed
+            raise KilledError
         return plain(self, *args, **kwargs)
 
     monkeypatch.setattr(loop.Loop, "training_step", dying)
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         arm.train("addition", out=tmp_path / "run", progress=False, report=False, **TINY)
     monkeypatch.setattr(loop.Loop, "training_step", plain)
     (tmp_path / "run/checkpoints/checkpoint-9").mkdir()  # cut while it was written
@@ -84,7 +84,7 @@ def test_a_folder_that_holds_a_run_is_refused(run, tmp_path):
         arm.train("addition", out=tmp_path, **TINY)
     with pytest.raises(RequestError, match="expected the settings of the interrupted training, task None, got 'add"):
         arm.train("addition", out=tmp_path, resume=True, **TINY)
-    with pytest.raises(StoreError, match="expected an interrupted training in .*, got none: train without --resume"):
+    with pytest.raises(StoreError, match=r"expected an interrupted training in .*, got none: train without --resume"):
         arm.train("addition", out=tmp_path / "none", resume=True, **TINY)
 
 

@@ -12,7 +12,7 @@ from armillary.cli.flags import spread
 from armillary.cli.output import console
 from armillary.errors import RequestError, did_you_mean
 from armillary.training.presets import PRESETS, QUICK
-from armillary.training.settings import Overrides, given
+from armillary.training.settings import Overrides, SweepOverrides, given
 
 Out = Annotated[Path | None, typer.Option(help="Folder of the run. [default: runs/NAME-PRESET]", show_default=False)]
 Size = Annotated[str, typer.Option("--preset", metavar="quick|paper", help="Minutes on two cores, or the document's.")]
@@ -68,3 +68,41 @@ def command_of(name: str) -> Callable[..., None]:
 
 for _name in PRESETS:
     app.command(_name, help=PRESETS[_name].about)(command_of(_name))
+
+
+@app.command("sweep")
+@spread
+def sweep(
+    name: Annotated[str, typer.Argument(help="What is trained: locater.")],
+    kappa_scale: Annotated[str, typer.Option(help="Strengths κ₁, with commas between.")] = "0,100",
+    kappa_trace: Annotated[str, typer.Option(help="Strengths κ₂, with commas between.")] = "0,0.01,0.1,1",
+    seeds: Annotated[int, typer.Option(help="Random seeds for each pair of strengths.")] = 3,
+    out: Out = None,
+    preset: Size = QUICK,
+    *,
+    settings: SweepOverrides,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Train with LocAteR penalties of several strengths and seeds, and answer the document's claims."""
+    from armillary.runs.sweep import sweep as make_run
+
+    folder = out or Path("runs") / f"{name}-sweep-{preset}"
+    strengths: Any = {
+        "kappa_scale": numbers("--kappa-scale", kappa_scale),
+        "kappa_trace": numbers("--kappa-trace", kappa_trace),
+    }
+    run = make_run(name, out=folder, preset=preset, seeds=seeds, progress=not quiet, **strengths, **given(settings))
+    if not quiet:
+        from armillary.printing import sweep as tables
+
+        console().print(tables.printed(run))
+        typer.echo(f"results: {folder}  (armillary show {folder})")
+
+
+def numbers(flag: str, text: str) -> list[float]:
+    """Numbers with commas between them."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise RequestError(f"expected numbers with commas between them for {flag}, got {text!r}: as in 0,1") from error

@@ -4,7 +4,7 @@ import plotly.graph_objects as go
 import xarray as xr
 
 from armillary.errors import RequestError, did_you_mean
-from armillary.figures import context, depth, training
+from armillary.figures import context, depth, sweep, training
 from armillary.figures.comparison import compare_figure
 from armillary.figures.heads import maps as head_maps
 from armillary.figures.heads import mixing
@@ -37,7 +37,7 @@ FIGURES: dict[str, Figure] = {
         *(products, matrices, rotary, localization, stores),
         *(walks, theory),
         *(paths, angles, lens, norm_shapes),
-        training,
+        *(training, sweep),
     )
     for figure in subject.FIGURES
 }

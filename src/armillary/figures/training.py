@@ -1,9 +1,11 @@
 """Figures of a training run: losses, exact matches by length, geometry against step, and ρ as stripes (figure 7)."""
 
+from dataclasses import replace
+
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from armillary.figures.kit.colours import ESTIMATE, NULL, POSITION, RESIDUAL, SEQUENTIAL
 from armillary.figures.kit.fields import BAR, heatmap, slider
@@ -37,8 +39,12 @@ def validated(results: xr.DataTree) -> tuple[Values, Estimate]:
     """The validations: their steps, and the loss with its error."""
     every = estimate(results, KEPT)
     at = np.isfinite(every.value)
-    kept = [part[at] for part in (every.value, every.se, every.low, every.high)]
-    return steps_of(results, KEPT)[at], Estimate("step", *kept, every.draws)
+    return steps_of(results, KEPT)[at], where(every, at)
+
+
+def where(one: Estimate, at: Bool[np.ndarray, " step"]) -> Estimate:
+    """An estimate at some of its steps."""
+    return replace(one, value=one.value[at], se=one.se[at], low=one.low[at], high=one.high[at])
 
 
 def losses(results: xr.DataTree) -> go.Figure:
@@ -78,8 +84,7 @@ def accuracies(results: xr.DataTree) -> go.Figure:
         at = np.isfinite(one.value)
         colour = POSITION if trained[place] else NULL
         name = f"{count} digit{'' if count == 1 else 's'}{'' if trained[place] else ', not trained'}"
-        kept = Estimate("step", one.value[at], one.se[at], one.low[at], one.high[at], one.draws)
-        traces = banded(across[at], kept, name, colour)
+        traces = banded(across[at], where(one, at), name, colour)
         traces[-1].update(mode="lines+markers+text", text=[""] * (int(at.sum()) - 1) + [str(count)])
         traces[-1].update(textposition="middle right", line={"dash": "solid" if trained[place] else "dash"})
         figure.add_traces(traces)
@@ -229,7 +234,8 @@ FIGURES = (
         (SCALE, ENTROPY),
         snapshots_finding,
         snapshots,
-        f"Every head by the scale of its W_QK and the entropy of its attention; the slider goes through the steps. {FIXED}",
+        "Every head by the scale of its W_QK and the entropy of its attention; the slider goes through the steps. "
+        f"{FIXED}",
         "‖W_QK‖ and −Σ p log p, mean over queries",
         f"{BAO}, figure 6",
     ),

@@ -66,6 +66,11 @@ AXES: dict[str, str] = {
     "nu": "values of ν, the largest norm of a query's scores",
     "step": "steps of training: updates of the weights, 0 before the first",
     "digits": "digits of the numbers that are added",
+    "kappa_scale": "strengths κ₁ of the LocAteR penalty on tr(W_QKᵀ W_QK)",
+    "kappa_trace": "strengths κ₂ of the LocAteR penalty on (tr W_QK − 1)²",
+    "seed": "random seeds of training",
+    "claim": "claims of the document on what a stronger penalty does",
+    "baseline": "what the strongest penalty is compared with: κ₂ = 0 at the same κ₁, or no penalty",
 }
 """Every axis of every result, and what runs along it. A second axis of the same kind ends in an underscore."""
 

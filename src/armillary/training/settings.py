@@ -142,14 +142,20 @@ def as_field(record: type, name: str, value: Any) -> Any:
     return float(value) if kinds[name] is float and isinstance(value, int) else value
 
 
-Overrides: Any = make_dataclass(
-    "Overrides",
-    [(each.name, each.type | None, field(default=None, metadata=each.metadata)) for each in fields(TrainingSettings)],  # type: ignore[operator]
-    frozen=True,
-)
-"""The same fields, each None until it is given: the flags of `armillary train`, whose defaults are the preset's."""
+SWEPT = ("kappa_scale", "kappa_trace", "seed")
+"""What a sweep goes through."""
 
 
-def given(overrides: Any) -> dict[str, Any]:
+def overrides(*without: str) -> Any:
+    """A record of the same fields but some, each None until it is given: flags whose defaults are the preset's."""
+    own: list[Any] = [each for each in fields(TrainingSettings) if each.name not in without]
+    rows = [(each.name, each.type | None, field(default=None, metadata=each.metadata)) for each in own]
+    return make_dataclass("Overrides", rows, frozen=True)
+
+
+Overrides, SweepOverrides = overrides(), overrides(*SWEPT)
+
+
+def given(record: Any) -> dict[str, Any]:
     """The fields that were given."""
-    return {name: value for name, value in asdict(overrides).items() if value is not None}
+    return {name: value for name, value in asdict(record).items() if value is not None}

@@ -96,7 +96,54 @@ LAYERS = {
     ),
 }
 
+AT_END, CLAIMED = axes("kappa_scale kappa_trace"), axes("claim baseline")
+
+
+def over_seeds(name: str, row: Variable) -> dict[str, Variable]:
+    """A variable with its error over seeds, and its value for each seed."""
+    each = Variable((*row.axes, "seed"), row.unit, "its value for each random seed")
+    return {**with_error(name, row, "seeds"), f"{name}_seeds": each}
+
+
+SWEPT = {
+    **over_seeds(
+        "scale_qk",
+        Variable(AT_END, "1", "tr(W_QKᵀ W_QK) with the scale of the scores, mean over heads", label="scale of W_QK"),
+    ),
+    **over_seeds("trace_qk", Variable(AT_END, "1", "tr W_QK, mean over heads", label="trace of W_QK")),
+    **over_seeds("entropy", Variable(AT_END, "nats", "entropy of attention, mean over heads", label="entropy")),
+    **over_seeds(
+        "signal_propagation", Variable(AT_END, "1", "mean of ρ over keys and heads", label="mean ρ", share=True)
+    ),
+    **over_seeds(
+        "perplexity",
+        Variable(AT_END, "1", "exp of the loss on what was kept for validation", label="validation perplexity"),
+    ),
+}
+JUDGED = {
+    **with_error(
+        "change",
+        Variable(
+            CLAIMED,
+            "1",
+            "difference that the largest κ₂ makes at the largest κ₁, mean over seeds that begin alike",
+            label="change",
+        ),
+        "seeds",
+    ),
+    "verdict": Variable(CLAIMED, "text", "holds, or does not hold here: where the 95 % interval of the change lies"),
+}
+SWEEP, SWEEP_FILE = "training_sweep", "sweep.nc"
+
 GROUPS: dict[str, Group] = {
+    SWEEP: Group(
+        SWEEP_FILE,
+        "what a LocAteR penalty of several strengths does to a trained model, at the end of training",
+        {**SWEPT, **JUDGED},
+        inputs=(),
+        command="armillary train sweep locater",
+        apart=True,
+    ),
     TRAINING: Group(
         FILE,
         "how a model was trained: losses by step, and how well it does",
