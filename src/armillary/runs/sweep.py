@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from armillary.errors import RequestError
+from armillary.errors import Number, RequestError
 from armillary.results import store
 from armillary.results.schema.training import FILE, SWEEP
 from armillary.results.store import Run
@@ -22,8 +22,8 @@ CELLS = "cells"
 def sweep(
     name: str = "locater",
     *,
-    kappa_scale: Sequence[float],
-    kappa_trace: Sequence[float],
+    kappa_scale: Sequence[Number],
+    kappa_trace: Sequence[Number],
     out: str | Path,
     seeds: int = 3,
     preset: str = QUICK,
@@ -58,7 +58,7 @@ def sweep(
     return written({SWEEP: swept(found, scales, traces, seeds)}, {**about, **kept}, out=out, report=report)
 
 
-def strengths(what: str, values: Sequence[float]) -> list[float]:
+def strengths(what: str, values: Sequence[Number]) -> list[float]:
     """Strengths in rising order, each once; refused where there are none or one is no strength."""
     for value in values:
         refuse_kappa(what, value)
