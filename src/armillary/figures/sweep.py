@@ -1,4 +1,4 @@
-"""Figures of a sweep over the strengths of LocAteR: what a trained model came to, after figure 6 of Bao et al."""
+"""Figures of a sweep over the strengths of LocAteR: trained models at their end, after figure 6 of Bao et al."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -52,7 +52,7 @@ FIGURES = (
         (*SHOWN, *(f"{path}_se" for path in SHOWN), VERDICT),
         ends_finding,
         ends,
-        "What a trained model came to under LocAteR penalties: κ₁ on tr(W_QKᵀ W_QK), κ₂ on (tr W_QK − 1)². The "
+        "Trained models under LocAteR penalties: κ₁ on tr(W_QKᵀ W_QK), κ₂ on (tr W_QK − 1)². The "
         "document says that with a stronger κ₂ the scale shrinks, entropy rises and perplexity improves. Band: "
         f"{error_words(SHOWN[0])}.",
         "verdicts: 95 % interval of the change from κ₂ = 0 to the largest κ₂ at the largest κ₁, seeds that begin alike",

@@ -1,4 +1,4 @@
-"""The table of a training run: one row per validation, and what it came to."""
+"""The table of a training run: one row per validation."""
 
 import numpy as np
 import pandas as pd

@@ -20,7 +20,7 @@ WITHOUT_TRACE, WITHOUT = "κ₂ = 0, same κ₁", "no penalty"
 
 
 def ends(run: Run) -> dict[str, float]:
-    """What a training run came to."""
+    """The numbers at the end of a training run."""
     geometry = run.results[GEOMETRY].to_dataset().isel(step=-1)
     losses = run.results[TRAINING].loss_validation.values
     return {

@@ -31,7 +31,7 @@ SENT = (
 
 
 class GeometryCallback(TrainerCallback):
-    """Measures the geometry of the model every so many steps, on fixed windows, and warns when it collapses.
+    """Measures the geometry of the model at every n-th step, on fixed windows, and warns when it collapses.
 
         callback = arm.GeometryCallback(every=100)
         trainer = Trainer(...)

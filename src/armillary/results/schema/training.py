@@ -44,7 +44,7 @@ CURVES = {
     "accuracy_high": Variable(BY_DIGITS, "1", "upper end of its 95 % interval (Clopper–Pearson)", optional=True),
     "problems": Variable(axes("digits"), "1", "how many distinct problems are tested", optional=True),
     "trained": Variable(
-        axes("digits"), "true or false", "whether numbers of so many digits were learnt", optional=True
+        axes("digits"), "true or false", "whether numbers of this length were learnt", optional=True
     ),
 }
 

@@ -12,7 +12,7 @@ from armillary.training.tasks.tokenizing import character_tokenizer
 
 CHARACTERS = "0123456789+="
 TESTED = 16
-"""One problem in so many, by a rule of its numbers, is never trained on; tests are made of these alone."""
+"""One problem in this number, by a rule of its numbers, is never trained on; tests are made of these alone."""
 
 Numbers = Int[np.ndarray, " problem"]
 
@@ -80,7 +80,7 @@ def training_problems(settings: TrainingSettings, lettered: Any) -> Examples:
 
 
 def drawn(rng: np.random.Generator, digits: Numbers, *, tested: bool | None) -> tuple[Numbers, Numbers]:
-    """Two numbers of so many digits for each problem: of those for tests, of the others, or of all problems."""
+    """Two numbers of the given digits for each problem: of those for tests, of the others, or of all problems."""
     low = np.where(digits > 1, 10 ** (digits - 1), 0)
     one, other = (rng.integers(low, 10**digits) for _ in range(2))
     while tested is not None and len(wrong := np.flatnonzero(for_tests(one, other) != tested)):
