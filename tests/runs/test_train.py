@@ -129,3 +129,9 @@ def test_a_text_is_learnt_by_any_shape(tmp_path):
 
 def test_tasks_follow_from_settings():
     assert training.task_of(training.settings_of("addition", **TINY)).length == 18
+
+
+@pytest.mark.nightly
+def test_the_quick_preset_of_a_text_ends_below_its_bigram_entropy(tmp_path):
+    found = arm.train("shakespeare-chars", out=tmp_path / "run", progress=False).results["training"].to_dataset()
+    assert float(found.loss_validation[-1] + 3 * found.loss_validation_se[-1]) < float(found.bigram_entropy)

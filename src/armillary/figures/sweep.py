@@ -55,7 +55,7 @@ FIGURES = (
         "Trained models under LocAteR penalties: κ₁ on tr(W_QKᵀ W_QK), κ₂ on (tr W_QK − 1)². The "
         "document says that with a stronger κ₂ the scale shrinks, entropy rises and perplexity improves. Band: "
         f"{error_words(SHOWN[0])}.",
-        "verdicts: 95 % interval of the change from κ₂ = 0 to the largest κ₂ at the largest κ₁, seeds that begin alike",
+        "verdicts: 95 % interval of the change from κ₂ = 0 to the largest κ₂ at the largest κ₁, paired by seed",
         "Bao, Hataya & Karakida (2024), figure 6",
     ),
 )

@@ -139,7 +139,8 @@ def with_beside(run: Run, group: str) -> xr.Dataset:
     """The results of a group and what stands beside them; the large sums of a pass are left on disk."""
     dataset = run.results[group].to_dataset()
     wanted = {name + ending for name in comparable(dataset) for ending in ("", *BESIDE)}
-    return dataset[[name for name in dataset.data_vars if name in wanted and kept(f"{group}/{name}")]]
+    found = dataset[[name for name in dataset.data_vars if name in wanted and kept(f"{group}/{name}")]]
+    return found.dropna("step", how="all") if "step" in found.dims else found  # between two validations
 
 
 def with_replicates(run: Run, group: str) -> xr.Dataset:

@@ -43,9 +43,7 @@ CURVES = {
     "accuracy_low": Variable(BY_DIGITS, "1", "lower end of its 95 % interval (Clopper–Pearson)", optional=True),
     "accuracy_high": Variable(BY_DIGITS, "1", "upper end of its 95 % interval (Clopper–Pearson)", optional=True),
     "problems": Variable(axes("digits"), "1", "how many distinct problems are tested", optional=True),
-    "trained": Variable(
-        axes("digits"), "true or false", "whether numbers of this length were learnt", optional=True
-    ),
+    "trained": Variable(axes("digits"), "true or false", "whether numbers of this length were learnt", optional=True),
 }
 
 HEADS = {
@@ -126,7 +124,7 @@ JUDGED = {
         Variable(
             CLAIMED,
             "1",
-            "difference that the largest κ₂ makes at the largest κ₁, mean over seeds that begin alike",
+            "difference that the largest κ₂ makes at the largest κ₁, paired by seed, mean over seeds",
             label="change",
         ),
         "seeds",
