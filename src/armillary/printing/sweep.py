@@ -1,17 +1,18 @@
 """The table of a sweep: one row per pair of strengths, and what it says to the document's claims."""
 
+import numpy as np
 import pandas as pd
 from rich.console import Group
 from rich.text import Text
 
-from armillary.printing.numbers import factor, heading, with_error
+from armillary.printing.numbers import factor, heading
 from armillary.printing.panels import Column, Panels
 from armillary.results.reading import require
 from armillary.results.schema.training import SWEEP
 from armillary.results.store import Run
 
-SHOWN = {"scale_qk": 4, "trace_qk": 3, "entropy": 3, "signal_propagation": 1, "perplexity": 2}
-"""What is printed, with how many digits."""
+SHOWN = ("scale_qk", "trace_qk", "entropy", "signal_propagation", "perplexity")
+"""What is printed."""
 
 
 def rows(run: Run) -> pd.DataFrame:
@@ -30,12 +31,17 @@ def printed(run: Run) -> Group:
         Column("κ₁", [f"{value:g}" for value in table.kappa_scale]),
         Column("κ₂", [f"{value:g}" for value in table.kappa_trace]),
     ]
-    for name, digits in SHOWN.items():
+    for name in SHOWN:
         times = factor(f"{SWEEP}/{name}")
         pairs = zip(times * table[name], times * table[f"{name}_se"], strict=True)
-        columns.append(Column(heading(f"{SWEEP}/{name}"), [with_error(*pair, digits) for pair in pairs]))
+        columns.append(Column(heading(f"{SWEEP}/{name}"), [significant(*pair) for pair in pairs]))
     title = f"{run.title}: {found.sizes['seed']} seeds for each pair of strengths"
     return Group(Panels(title, columns, "±: SE over seeds."), Text("\n".join(claims(run))))
+
+
+def significant(value: float, error: float) -> str:
+    """A number to four digits that count, and its standard error to two: strengths move results by powers of ten."""
+    return f"{value:.4g}" + ("" if np.isnan(error) else f" ±{error:.2g}")
 
 
 def claims(run: Run) -> list[str]:
@@ -43,7 +49,7 @@ def claims(run: Run) -> list[str]:
     found = run.results[SWEEP].to_dataset()
     return [
         f"{claim} (against {baseline}): {found.verdict.values[row, column]}; change "
-        f"{with_error(float(found.change[row, column]), float(found.change_se[row, column]), 4)}"
+        f"{significant(float(found.change[row, column]), float(found.change_se[row, column]))}"
         for column, baseline in enumerate(found.baseline.values)
         for row, claim in enumerate(found.claim.values)
     ]
