@@ -447,7 +447,8 @@ def training(rng, layers, heads=2, keys=6, steps=5):
     return {
         "training_sweep": swept(),
         "training": xr.Dataset(curves, coords={**coordinates, "digits": [1, 2, 3]}, attrs={"groups": 16}),
-        "training_geometry": xr.Dataset(found, coords=coordinates),
+        "training_heads": xr.Dataset({name: found[name] for name in (*of_head, "rho")}, coords=coordinates),
+        "training_layers": xr.Dataset({name: found[name] for name in of_layer}, coords=coordinates),
     }
 
 

@@ -19,7 +19,7 @@ def parts():
 @pytest.fixture(scope="module")
 def run():
     groups = made_up.training(made_up.np.random.default_rng(0), 3)
-    kept = {f"/{name}": groups[name] for name in ("training", "training_geometry")}
+    kept = {f"/{name}": groups[name] for name in ("training", "training_heads", "training_layers")}
     tree = made_up.xr.DataTree.from_dict(kept)
     tree.attrs.update(model="m", corpus="sums", layers=2, width=16, shape="learned", parameters=99, steps=400)
     return Run(tree)

@@ -23,7 +23,7 @@ def run(tmp_path_factory):
 
 
 def test_a_run_holds_curves_accuracies_and_geometry(run):
-    curves, geometry = (run.results[name].to_dataset() for name in ("training", "training_geometry"))
+    curves, geometry = (run.results[name].to_dataset() for name in ("training", "training_heads"))
     assert curves.step.values.tolist() == [0, 2, 4, 6, 8, 10, 12]
     assert np.isfinite(curves.loss.values[1:]).all()
     assert np.flatnonzero(np.isfinite(curves.loss_validation)).tolist() == [0, 2, 4, 6]
@@ -31,6 +31,7 @@ def test_a_run_holds_curves_accuracies_and_geometry(run):
     assert curves.trained.values.tolist() == [False, True, True, True, False]
     assert geometry.step.values.tolist() == [0, 6, 12]
     assert geometry.rho.shape == (3, 1, 2, 15)
+    assert run.results["training_layers"].rank_stable.shape == (3, 2)
     assert run.provenance["trained"] == "addition"
 
 
@@ -70,7 +71,7 @@ def test_a_killed_run_resumes_to_the_same_curve(run, tmp_path, monkeypatch):
     monkeypatch.setattr(loop.Loop, "training_step", plain)
     (tmp_path / "run/checkpoints/checkpoint-9").mkdir()  # cut while it was written
     again = arm.train("addition", out=tmp_path / "run", resume=True, progress=False, report=False, **TINY)
-    for group in ("training", "training_geometry"):
+    for group in ("training", "training_heads", "training_layers"):
         assert again.results[group].to_dataset().equals(run.results[group].to_dataset())
     one, other = (arm.load(folder / "model").model.state_dict() for folder in (run.folder, tmp_path / "run"))
     assert all(torch.equal(one[name], other[name]) for name in one)

@@ -15,14 +15,14 @@ from armillary.figures.kit.units import axis_label, drawn, unit_of
 from armillary.figures.kit.words import NOT_ESTIMABLE, error_words, number, quoted
 from armillary.figures.simulation.lines import Values, banded, line
 from armillary.results.reading import Estimate, array, chosen, estimate, has, label_of, numbers
-from armillary.results.schema.training import GEOMETRY, TRAINING
+from armillary.results.schema.training import OF_HEADS, OF_LAYERS, TRAINING
 
 LOSS, KEPT, BIGRAMS = (f"{TRAINING}/{name}" for name in ("loss", "loss_validation", "bigram_entropy"))
 ACCURACY, TRAINED = f"{TRAINING}/accuracy", f"{TRAINING}/trained"
 SCALE, ENTROPY, RHO, SIGNAL = (
-    f"{GEOMETRY}/{name}" for name in ("frobenius_qk", "entropy", "rho", "signal_propagation")
+    f"{OF_HEADS}/{name}" for name in ("frobenius_qk", "entropy", "rho", "signal_propagation")
 )
-LOW, NORM, ALIKE = (f"{GEOMETRY}/{name}" for name in ("low_frequency_share", "norm", "similarity"))
+LOW, NORM, ALIKE = (f"{OF_LAYERS}/{name}" for name in ("low_frequency_share", "norm", "similarity"))
 CURVES = (SCALE, ENTROPY, SIGNAL, LOW, NORM, ALIKE)
 """What the figure of the geometry draws, head by head or layer by layer."""
 

@@ -6,7 +6,7 @@ import pandas as pd
 from armillary.printing.numbers import factor, heading, number, with_error
 from armillary.printing.panels import Column, Panels
 from armillary.results.reading import has, numbers, require
-from armillary.results.schema.training import GEOMETRY, TRAINING
+from armillary.results.schema.training import OF_HEADS, OF_LAYERS, TRAINING
 from armillary.results.store import Run
 
 LAST = 12
@@ -21,8 +21,10 @@ def rows(run: Run) -> pd.DataFrame:
     if "accuracy" in found:
         for digits in found.digits.values:
             frame[f"accuracy_{digits}"] = found.accuracy.sel(digits=digits).to_series()
-    if GEOMETRY in run.results.children:
-        held = run.results[GEOMETRY].to_dataset()
+    for group in (OF_HEADS, OF_LAYERS):
+        if group not in run.results.children:
+            continue
+        held = run.results[group].to_dataset()
         means = {str(name): held[name].mean([axis for axis in held[name].dims if axis != "step"]) for name in held}
         frame = frame.join(pd.DataFrame({name: mean.to_series() for name, mean in means.items()}), how="outer")
     return frame.rename_axis("step")
@@ -51,14 +53,20 @@ def printed(run: Run) -> Panels:
             for place, digits in enumerate(found.digits.values)
             if (column := cells(100 * found.accuracy.values[chosen, place], 1))
         ]
-    for name, digits in SHOWN.items():
+    for path, digits in SHOWN.items():
+        name = path.partition("/")[2]
         if name in frame:
-            path = f"{GEOMETRY}/{name}"
             columns.append(Column(heading(path), cells(factor(path) * frame[name].reindex(steps).to_numpy(), digits)))
     return Panels(title(run), columns, caption(run))
 
 
-SHOWN = {"frobenius_qk": 2, "entropy": 2, "signal_propagation": 1, "low_frequency_share": 1, "similarity": 2}
+SHOWN = {
+    f"{OF_HEADS}/frobenius_qk": 2,
+    f"{OF_HEADS}/entropy": 2,
+    f"{OF_HEADS}/signal_propagation": 1,
+    f"{OF_LAYERS}/low_frequency_share": 1,
+    f"{OF_LAYERS}/similarity": 2,
+}
 """What of the geometry is printed, with how many digits."""
 
 
@@ -82,6 +90,6 @@ def caption(run: Run) -> str:
     if has(run.results, f"{TRAINING}/bigram_entropy"):
         bigrams = float(numbers(run.results, f"{TRAINING}/bigram_entropy"))
         lines.append(f"A model that knows pairs of tokens alone has a loss of {bigrams:.3f} nats on this text.")
-    if GEOMETRY in run.results.children:
+    if OF_HEADS in run.results.children:
         lines.append("Geometry: means over heads or layers on a few fixed windows, plug-in.")
     return "\n".join(lines)

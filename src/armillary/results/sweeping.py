@@ -7,7 +7,7 @@ import xarray as xr
 
 from armillary.measures.errors.seeds import claimed_change, seed_mean
 from armillary.results.measuring import described
-from armillary.results.schema.training import GEOMETRY, SWEEP, TRAINING
+from armillary.results.schema.training import OF_HEADS, SWEEP, TRAINING
 from armillary.results.store import Run
 
 Cell = tuple[float, float, int]
@@ -21,7 +21,7 @@ WITHOUT_TRACE, WITHOUT = "κ₂ = 0, same κ₁", "no penalty"
 
 def ends(run: Run) -> dict[str, float]:
     """The numbers at the end of a training run."""
-    geometry = run.results[GEOMETRY].to_dataset().isel(step=-1)
+    geometry = run.results[OF_HEADS].to_dataset().isel(step=-1)
     losses = run.results[TRAINING].loss_validation.values
     return {
         "scale_qk": float((geometry.frobenius_qk**2).mean()),

@@ -7,7 +7,7 @@ from typing import Any
 
 from armillary.errors import RequestError, StoreError
 from armillary.models.sources.quiet import quiet
-from armillary.results.schema.training import GEOMETRY, TRAINING
+from armillary.results.schema.training import TRAINING
 from armillary.results.store import Run
 from armillary.runs.survey import with_settings
 from armillary.runs.writing import refuse_taken, written
@@ -53,7 +53,7 @@ def train(
     save(model.eval(), task, folder)
     groups = {TRAINING: curves(log, chosen, task.about)}
     if geometry is not None:
-        groups[GEOMETRY] = geometry.dataset()
+        groups |= geometry.groups()
     about = {
         "model": str(folder / MODEL),
         "model_kind": "trained here",

@@ -10,7 +10,7 @@ from transformers import TrainerCallback
 
 from armillary.errors import RequestError
 from armillary.results.measuring import described
-from armillary.results.schema.training import GEOMETRY, GROUPS
+from armillary.results.schema.training import GROUPS, OF_HEADS, OF_LAYERS
 from armillary.system.files import write_text
 from armillary.system.progress import say
 from armillary.training.geometry import Tokens, geometry
@@ -74,16 +74,21 @@ class GeometryCallback(TrainerCallback):
             self._look(args, state, given["model"])
 
     def dataset(self) -> xr.Dataset:
-        """All that was measured, along `step`."""
+        """All that was measured, along `step`: of heads and of layers."""
+        return xr.merge(self.groups().values(), combine_attrs="drop")
+
+    def groups(self) -> dict[str, xr.Dataset]:
+        """The same as the groups of a run: heads and layers apart."""
         if not self.records:
             raise RequestError("expected a training that has begun, got no measurement yet: train first")
-        rows = GROUPS[GEOMETRY].variables
-        steps = [record["step"] for record in self.records]
-        found = {
-            name: (row.axes, np.array([record[name] for record in self.records], dtype=np.float64))
-            for name, row in rows.items()
-        }
-        return described(GEOMETRY, xr.Dataset(found, coords={"step": steps}))
+        steps, found = [record["step"] for record in self.records], {}
+        for group in (OF_HEADS, OF_LAYERS):
+            values = {
+                name: (row.axes, np.array([record[name] for record in self.records], dtype=np.float64))
+                for name, row in GROUPS[group].variables.items()
+            }
+            found[group] = described(group, xr.Dataset(values, coords={"step": steps}))
+        return found
 
     def _look(self, args: Any, state: Any, model: Any) -> None:
         assert self.tokens is not None

@@ -20,7 +20,7 @@ from armillary.models.attention import AttentionCall, attention_calls
 from armillary.models.states import reading
 from armillary.models.view import View
 from armillary.results.measuring import described
-from armillary.results.schema.training import GEOMETRY, LOW
+from armillary.results.schema.training import LOW, OF_HEADS, OF_LAYERS
 from armillary.training.locater import trained_view
 
 Tokens = Int[torch.Tensor, "context position"] | Int[np.ndarray, "context position"]
@@ -74,7 +74,7 @@ def geometry(model: Any, tokens: Tokens) -> xr.Dataset:
         found[name] = (axes, np.stack([getattr(block, name) for block in heads]))
     for name in LayerGeometry._fields:
         found[name] = (("layer",), np.array([getattr(layer, name) for layer in layers]))
-    return described(GEOMETRY, xr.Dataset(found))
+    return described(OF_HEADS, described(OF_LAYERS, xr.Dataset(found)))
 
 
 def passed(view: View, windows: torch.Tensor) -> tuple[list[AttentionCall], list[torch.Tensor]]:

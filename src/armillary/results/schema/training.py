@@ -4,7 +4,7 @@ from armillary.results.schema.kinds import Group, Variable, axes, with_error
 
 FILE = "training.nc"
 COMMAND = "armillary train"
-TRAINING, GEOMETRY = "training", "training_geometry"
+TRAINING, OF_HEADS, OF_LAYERS = "training", "training_heads", "training_layers"
 
 LOW = 10
 """K of the low-frequency share that is followed: frequencies 0..K."""
@@ -150,10 +150,18 @@ GROUPS: dict[str, Group] = {
         command=COMMAND,
         apart=True,
     ),
-    GEOMETRY: Group(
+    OF_HEADS: Group(
         FILE,
-        "geometry while training, on a few fixed windows; W_QK has the scale of the scores",
-        {**HEADS, **LAYERS},
+        "geometry of heads while training, on a few fixed windows; W_QK has the scale of the scores",
+        HEADS,
+        inputs=(),
+        command=COMMAND,
+        apart=True,
+    ),
+    OF_LAYERS: Group(
+        FILE,
+        "geometry of hidden states while training, on a few fixed windows",
+        LAYERS,
         inputs=(),
         command=COMMAND,
         apart=True,
