@@ -62,7 +62,10 @@ def test_every_command_that_is_shown_exists_with_its_options(page, line):
         return
     name = words.pop(0)
     assert name in root.commands, f"{page} shows the unknown command {name}"
-    known = {"--help"} | {option for parameter in root.commands[name].params for option in parameter.opts}
+    command = root.commands[name]
+    while words and words[0] in getattr(command, "commands", {}):
+        command = command.commands[words.pop(0)]
+    known = {"--help"} | {option for parameter in command.params for option in parameter.opts}
     assert {word for word in words if word.startswith("-")} <= known
 
 

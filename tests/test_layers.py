@@ -16,14 +16,15 @@ MEASURES = [path for path in FILES if "measures" in path.relative_to(SRC).parts]
 
 ORDER = (
     *("_version", "errors", "system", "measures", "corpora", "models", "results", "attention", "surveys", "prompts"),
-    *("probes", "verdicts", "figures", "printing", "reporting", "runs", "explorer", "cli", "__init__", "__main__"),
+    *("probes", "training", "verdicts", "figures", "printing", "reporting", "runs", "explorer", "cli"),
+    *("__init__", "__main__"),
 )
 """Every folder and file of the top level, lowest first: each may import what stands before it."""
 
 UPWARD = {("results/store.py", "figures"), ("results/store.py", "reporting")}
 """A run draws itself, `run.plot(name)` and in a notebook, once figures are asked for."""
 
-TORCH = ("models", "attention", "surveys", "prompts", "probes")
+TORCH = ("models", "attention", "surveys", "prompts", "probes", "training")
 
 
 def room(path):

@@ -39,12 +39,20 @@ if TYPE_CHECKING:
     from armillary.runs.simulate import simulate
     from armillary.runs.stores import stores
     from armillary.runs.survey import survey
+    from armillary.runs.sweep import sweep
+    from armillary.runs.train import train
     from armillary.runs.travel import travel
     from armillary.runs.weights import weights
+    from armillary.training.callback import GeometryCallback
+    from armillary.training.geometry import geometry
+    from armillary.training.locater import locater_penalty
+    from armillary.training.trainer import LocaterTrainer
 
 __all__ = [
     "ArmillaryError",
     "BrokenContract",
+    "GeometryCallback",
+    "LocaterTrainer",
     "NonFiniteError",
     "RequestError",
     "Run",
@@ -60,8 +68,10 @@ __all__ = [
     "explore",
     "figure",
     "gaussian",
+    "geometry",
     "heads",
     "load",
+    "locater_penalty",
     "measure",
     "open",
     "prompt",
@@ -72,7 +82,9 @@ __all__ = [
     "simulate",
     "stores",
     "survey",
+    "sweep",
     "table",
+    "train",
     "travel",
     "weight_dissection",
     "weights",
@@ -93,6 +105,12 @@ _HOME = {
     "claims": "armillary.runs.claims",
     "gaussian": "armillary.runs.gaussian",
     "travel": "armillary.runs.travel",
+    "train": "armillary.runs.train",
+    "sweep": "armillary.runs.sweep",
+    "locater_penalty": "armillary.training.locater",
+    "LocaterTrainer": "armillary.training.trainer",
+    "geometry": "armillary.training.geometry",
+    "GeometryCallback": "armillary.training.callback",
     "prompt": "armillary.prompts.prompt",
     "continuation": "armillary.prompts.continuation",
     "constituents": "armillary.probes.constituents",

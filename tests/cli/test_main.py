@@ -84,7 +84,10 @@ def test_an_interrupt_says_how_to_go_on(cli, monkeypatch, capsys, tmp_path):
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 130
-    assert capsys.readouterr().err == "armillary: interrupted: a survey resumes from its last shard with --resume\n"
+    assert (
+        capsys.readouterr().err
+        == "armillary: interrupted: a survey or a training resumes from its last checkpoint with --resume\n"
+    )
 
 
 def test_the_package_runs_as_a_module(tmp_path):

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from armillary._version import __version__
-from armillary.cli import asking, claims, gaussian, listing, showing, simulating, stores, surveying
+from armillary.cli import asking, claims, gaussian, listing, showing, simulating, stores, surveying, training
 from armillary.errors import ArmillaryError
 
 app = typer.Typer(
@@ -45,6 +45,7 @@ for command in (
     gaussian.gaussian,
 ):
     app.command()(command)
+app.add_typer(training.app)
 
 
 def main() -> None:
@@ -60,7 +61,7 @@ def main() -> None:
     except SystemExit as ended:  # typer turns an interrupt into exit code 130
         if ended.code != 130:
             raise
-        fail("interrupted: a survey resumes from its last shard with --resume", code=130)
+        fail("interrupted: a survey or a training resumes from its last checkpoint with --resume", code=130)
 
 
 def fail(message: str, code: int = 2) -> None:

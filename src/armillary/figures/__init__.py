@@ -4,7 +4,7 @@ import plotly.graph_objects as go
 import xarray as xr
 
 from armillary.errors import RequestError, did_you_mean
-from armillary.figures import context, depth
+from armillary.figures import context, depth, sweep, training
 from armillary.figures.comparison import compare_figure
 from armillary.figures.gaussian import depth as similarity
 from armillary.figures.gaussian import heads as gaussian_heads
@@ -41,6 +41,7 @@ FIGURES: dict[str, Figure] = {
         *(walks, theory),
         *(paths, angles, lens, norm_shapes),
         *(information, logits, gaussian_heads, similarity),
+        *(training, sweep),
     )
     for figure in subject.FIGURES
 }

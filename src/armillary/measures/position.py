@@ -81,8 +81,8 @@ def position_effect(
         **share._asdict(),
         share_null=float(sizes.sum() * np.sum(null_spectrum**2) / squares.sum()),
         singular_value=spectrum,
-        rank_stable=float(np.sum(spectrum**2) / spectrum[0] ** 2),
-        rank_stable_null=float(np.sum(null_spectrum**2) / null_spectrum[0] ** 2),
+        rank_stable=stable_rank(spectrum),
+        rank_stable_null=stable_rank(null_spectrum),
         rank_stable_corrected=stable.value,
         rank_stable_corrected_se=stable.se,
         rank_stable_corrected_without=stable.without,
@@ -146,6 +146,11 @@ def share_of(
     changes = kernel / (length * total) - share * linear_kernel(per_group, sizes)
     error = pair_standard_error(changes, sizes)
     return PositionShare(share, error, pair_replicates(changes, sizes, share, error))
+
+
+def stable_rank(spectrum: Float[np.ndarray, " mode"]) -> float:
+    """Σσ² / σ₁² of singular values, largest first."""
+    return float(np.sum(spectrum**2) / spectrum[0] ** 2)
 
 
 def singular_values(matrix: Float[np.ndarray, "position d_model"]) -> Float[np.ndarray, "mode"]:

@@ -214,6 +214,53 @@ FAMILIES: dict[str, Family] = {
     ),
 }
 
+
+@dataclass(frozen=True)
+class Shape:
+    """How a small model of a family is made: what its config calls our words for sizes, and what it always says."""
+
+    model_type: str
+    names: dict[str, tuple[str, ...]]
+    always: dict[str, Any]
+    mlp: float
+
+
+_SIZES = {"layers": ("num_hidden_layers",), "heads": ("num_attention_heads",), "length": ("max_position_embeddings",)}
+
+SHAPES: dict[str, Shape] = {
+    "learned": Shape(
+        "gpt2",
+        {
+            "width": ("n_embd",),
+            "layers": ("n_layer",),
+            "heads": ("n_head",),
+            "mlp": ("n_inner",),
+            "length": ("n_positions",),
+            "dropout": ("resid_pdrop", "embd_pdrop", "attn_pdrop"),
+        },
+        {},
+        mlp=4.0,
+    ),
+    "rotary": Shape(
+        "llama",
+        {**_SIZES, "width": ("hidden_size",), "mlp": ("intermediate_size",), "dropout": ("attention_dropout",)},
+        {},
+        mlp=8 / 3,
+    ),
+    "post-norm": Shape(
+        "opt",
+        {
+            **_SIZES,
+            "width": ("hidden_size", "word_embed_proj_dim"),
+            "mlp": ("ffn_dim",),
+            "dropout": ("dropout", "attention_dropout"),
+        },
+        {"do_layer_norm_before": False},
+        mlp=4.0,
+    ),
+}
+"""The architectures that are trained here, by their positions and norms; `mlp` times the width is inside their MLP."""
+
 _BEFORE_TO_AFTER: dict[NormSite, NormSite] = {"before_attention": "after_attention", "before_mlp": "after_mlp"}
 
 

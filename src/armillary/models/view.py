@@ -154,10 +154,10 @@ class View:
         """Where norms stand: pre, post, branch or sandwich (see Family); None if unknown."""
         return self.family.place if self.family else None
 
-    def heads(self, block: int) -> Heads:
-        """The per-head weights of a block's attention."""
-        family = self.known_family("per-head weights")
-        return heads_of(self._block(block), family, self.n_heads, self.n_kv_heads, self.d_head)
+    def heads(self, block: int, *, differentiable: bool = False) -> Heads:
+        """The per-head weights of a block's attention; with `differentiable` gradients reach the model through them."""
+        family, sizes = self.known_family("per-head weights"), (self.n_heads, self.n_kv_heads, self.d_head)
+        return heads_of(self._block(block), family, *sizes, differentiable=differentiable)
 
     def matrices(self, block: int) -> dict[str, Float[torch.Tensor, "inputs outputs"]]:
         """The whole matrices of a block, acting from the left: query, key, value, output, mlp_in, mlp_gate, mlp_out."""

@@ -1,6 +1,6 @@
 """Readers of weights: per-head matrices that act from the left (x @ W), and norms, as plain tensors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import torch
@@ -81,8 +81,13 @@ def norm_of(module: nn.Module, family: Family, d_model: int) -> Norm:
     )
 
 
-def heads_of(block: nn.Module, family: Family, n_heads: int, n_kv_heads: int, d_head: int) -> Heads:
-    """The per-head weights of a block; views of the model's own tensors, copies only where heads share keys."""
+def heads_of(
+    block: nn.Module, family: Family, n_heads: int, n_kv_heads: int, d_head: int, *, differentiable: bool = False
+) -> Heads:
+    """The per-head weights of a block; views of the model's own tensors, copies only where heads share keys.
+
+    With `differentiable` what is made of them passes gradients to the model's parameters.
+    """
     reader = separate if family.fused is None else fused
     (W_Q, b_Q), (W_K, b_K), (W_V, b_V) = reader(block, family, n_heads, n_kv_heads)
     W_O, b_O = _matrix(block.get_submodule(family.output))
@@ -98,7 +103,7 @@ def heads_of(block: nn.Module, family: Family, n_heads: int, n_kv_heads: int, d_
         W_K, b_K, W_V, b_V = W_K[shared], b_K[shared], W_V[shared], b_V[shared]
     attention = block.get_submodule(family.attention)
     softcap = getattr(attention, family.softcap) if family.softcap else None
-    return Heads(
+    heads = Heads(
         W_Q=W_Q,
         W_K=W_K,
         W_V=W_V,
@@ -112,6 +117,14 @@ def heads_of(block: nn.Module, family: Family, n_heads: int, n_kv_heads: int, d_
         softcap=None if softcap is None else float(softcap),
         bilinear=submodule(block, family.query_norm) is None,
     )
+    return heads if differentiable else detached(heads)
+
+
+def detached(heads: Heads) -> Heads:
+    """The same weights as plain numbers, from which no gradient reaches the model."""
+    tensors = {each.name: getattr(heads, each.name) for each in fields(heads)}
+    plain: Any = {name: tensor.detach() for name, tensor in tensors.items() if isinstance(tensor, torch.Tensor)}
+    return replace(heads, **plain)
 
 
 def matrices_of(block: nn.Module, family: Family, heads: Heads) -> dict[str, torch.Tensor]:
@@ -123,7 +136,7 @@ def matrices_of(block: nn.Module, family: Family, heads: Heads) -> dict[str, tor
         "key": rearrange(heads.W_K[own], columns),
         "value": rearrange(heads.W_V[own], columns),
         "output": rearrange(heads.W_O, "head d_head d_model -> (head d_head) d_model"),
-        **{f"mlp_{part}": _matrix(block.get_submodule(path))[0] for part, path in family.mlp.items()},
+        **{f"mlp_{part}": _matrix(block.get_submodule(path))[0].detach() for part, path in family.mlp.items()},
     }
 
 
@@ -173,7 +186,7 @@ def submodule(module: nn.Module, path: str | None) -> nn.Module | None:
 
 
 def _matrix(module: Any) -> _Projection:
-    """Weight [in, out] and bias [out]; a missing bias is zero, a quantised weight is taken out of its packing."""
+    """Weight [in, out] and bias [out] with their gradients; a missing bias is zero, a quantised weight is unpacked."""
     packed = type(getattr(module, "weight", None)).__name__ in ("Params4bit", "Int8Params")  # of bitsandbytes
     plain = _dequantised(module) if packed else None
     if plain is None and (not isinstance(module, nn.Linear | Conv1D) or not module.weight.is_floating_point()):
@@ -181,10 +194,10 @@ def _matrix(module: Any) -> _Projection:
             f"expected a plain Linear or Conv1D to read weights from, got {type(module).__name__}: "
             "load the model without quantisation or adapters"
         )
-    stored = module.weight.detach() if plain is None else plain
+    stored = module.weight if plain is None else plain
     weight = stored if isinstance(module, Conv1D) else stored.T
     bias = module.bias
-    return weight, weight.new_zeros(weight.shape[1]) if bias is None else bias.detach()
+    return weight, weight.new_zeros(weight.shape[1]) if bias is None else bias
 
 
 def _dequantised(module: Any) -> torch.Tensor:

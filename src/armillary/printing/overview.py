@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from armillary.printing import heads, layers, simulation, stores, travel, weights
+from armillary.printing import heads, layers, simulation, stores, sweep, training, travel, weights
 from armillary.results.reading import lacking, simulated
 from armillary.results.schema import GROUPS
 from armillary.results.store import Run
@@ -37,6 +37,10 @@ def overview(run: Run) -> Shown:
     if held & {"taxonomy", "heads"}:
         rows = heads.head_table(run)
         return Shown(rows, Group(heads.summary(run, rows), Text(missing(run))))
+    if sweep.SWEEP in held:
+        return Shown(sweep.rows(run), sweep.printed(run))
+    if training.TRAINING in held:
+        return Shown(training.rows(run), Group(training.printed(run), Text(missing(run))))
     if "weights" in held:
         return Shown(weights.head_rows(run), Group(weights.by_block(run), Text(missing(run))))
     if "stores" in held:

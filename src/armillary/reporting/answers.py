@@ -176,4 +176,6 @@ QUESTIONS = (
     Question("How far do tokens travel?", ("travel-paths",)),
     Question("Does the published law of localization hold?", ("simulated-rho",)),
     Question("Does the softmax attend where ρ is high?", ("simulated-attention",)),
+    Question("How well does the trained model do?", ("training-accuracy", "training-loss")),
+    Question("How does the geometry form?", ("training-geometry",)),
 )

@@ -80,7 +80,7 @@ def walked(about: Mapping[str, Any]) -> str:
     return f"{walks} for each of {about['draws']} draws of W_QK; standard errors over walks"
 
 
-MAKING = ("armillary survey ", "armillary simulate ")
+MAKING = ("armillary survey ", "armillary simulate ", "armillary train ")
 """Commands that make a run."""
 
 

@@ -24,7 +24,7 @@ from armillary.results.two_runs import (
 )
 
 WITHOUT = "_without"
-DEPTHS = ("layer", "block")
+DEPTHS = ("layer", "block", "step")
 BESIDE = ("_se", "_low", "_high", "_null", "_null_rotation", "_null_covariance", "_floor")
 """What may stand beside a result: standard error, lowest and highest with a group left out, nulls, noise floor."""
 
@@ -87,11 +87,15 @@ def matching_layers(one: int, other: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def matched(one: xr.Dataset, other: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """The two groups with as many layers and blocks each, and coordinates that say which ones."""
+    """The two groups with as many layers, blocks and steps each, and coordinates that say which ones."""
     for axis in DEPTHS:
         if axis in one.dims and axis in other.dims:
             rows = matching_layers(one.sizes[axis], other.sizes[axis])
-            names = {f"{axis}_{run}": (axis, index) for run, index in zip(RUNS, rows, strict=True)}
+            places = [
+                dataset[axis].values[index] if axis == "step" else index
+                for dataset, index in zip((one, other), rows, strict=True)
+            ]
+            names = {f"{axis}_{run}": (axis, place) for run, place in zip(RUNS, places, strict=True)}
             one, other = (
                 dataset.isel({axis: index}).drop_vars(axis, errors="ignore").assign_coords(names)
                 for dataset, index in zip((one, other), rows, strict=True)
@@ -135,7 +139,8 @@ def with_beside(run: Run, group: str) -> xr.Dataset:
     """The results of a group and what stands beside them; the large sums of a pass are left on disk."""
     dataset = run.results[group].to_dataset()
     wanted = {name + ending for name in comparable(dataset) for ending in ("", *BESIDE)}
-    return dataset[[name for name in dataset.data_vars if name in wanted and kept(f"{group}/{name}")]]
+    found = dataset[[name for name in dataset.data_vars if name in wanted and kept(f"{group}/{name}")]]
+    return found.dropna("step", how="all") if "step" in found.dims else found  # between two validations
 
 
 def with_replicates(run: Run, group: str) -> xr.Dataset:

@@ -64,12 +64,17 @@ AXES: dict[str, str] = {
     "eta": "values of η = √tr W²",
     "product": "values of ξη = tr W",
     "nu": "values of ν, the largest norm of a query's scores",
-    "claim": "claims of the registry, by id",
+    "claim": "claims of the documents: by id in the registry, in words in a sweep",
     "projection": "maps that two tokens go through: W_Q, W_K or W_V both, or W_Q and W_K",
     "variant": "the model, its random-weight control, and the model with W_Q and W_K multiplied by α",
     "stack": "kinds of random stacks: share β of attention beside the skip, with or without a norm",
     "depth": "layers that random tokens went through",
-    "step": "steps of training",
+    "step": "steps of training: updates of the weights, 0 before the first",
+    "digits": "digits of the numbers that are added",
+    "kappa_scale": "strengths κ₁ of the LocAteR penalty on tr(W_QKᵀ W_QK)",
+    "kappa_trace": "strengths κ₂ of the LocAteR penalty on (tr W_QK − 1)²",
+    "seed": "random seeds of training",
+    "baseline": "what the strongest penalty is compared with: κ₂ = 0 at the same κ₁, or no penalty",
 }
 """Every axis of every result, and what runs along it. A second axis of the same kind ends in an underscore."""
 

@@ -70,7 +70,8 @@ def lacking(results: xr.DataTree) -> dict[str, list[str]]:
     """The groups that a run does not hold, by the command that adds them; to a simulation nothing can be added."""
     found: dict[str, list[str]] = {}
     for name, group in GROUPS.items():
-        if name not in results.children and not group.simulates and not simulated(results):
+        apart = group.simulates or group.apart
+        if name not in results.children and not apart and not simulated(results):
             found.setdefault(group.command, []).append(name)
     return found
 

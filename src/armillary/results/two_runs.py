@@ -23,6 +23,8 @@ def described(run: Run) -> str:
     """A run in half a line."""
     about = run.provenance
     twin = f" with random weights ({about['random_weights']})" if about.get("random_weights") else ""
+    if "trained" in about and "contexts" not in about:
+        return f"{run.title}: trained for {about.get('steps')} steps, seed {about.get('seed')}"
     return (
         f"{about.get('model')}{twin} on {about.get('corpus')}: {about.get('contexts')} windows of "
         f"{about.get('length')} tokens, seed {about.get('seed')}, outliers {about.get('outliers')}"

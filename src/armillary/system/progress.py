@@ -16,6 +16,18 @@ class TokensPerSecond(ProgressColumn):
         return Text(f"{task.speed:,.0f} tokens/s" if task.speed else "", style="cyan")
 
 
+class Latest(ProgressColumn):
+    """What was said last, such as the loss of the last steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = ""
+
+    def render(self, task: Task) -> Text:
+        """The text as it is."""
+        return Text(self.text, style="cyan")
+
+
 @contextmanager
 def progress(label: str, contexts: int, length: int, *, show: bool) -> Iterator[Callable[[int], None]]:
     """A bar on standard error for as long as the `with` lasts; call what it yields with the number of windows read."""

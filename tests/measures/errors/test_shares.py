@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from armillary.measures.errors.shares import share_above, share_below
+from armillary.measures.errors.shares import share_above, share_below, share_interval
 
 
 @pytest.mark.parametrize(("found", "count"), [(0, 7), (3, 50), (50, 50)])
@@ -26,3 +26,7 @@ def test_without_cases_nothing_is_determined():
     found = share_above(np.zeros(0, dtype=bool), 0.5)
     assert found.verdict == "not determined"
     assert np.isnan(found.share)
+
+
+def test_no_case_has_no_interval():
+    assert str(share_interval(0, 0)) == "(nan, nan)"

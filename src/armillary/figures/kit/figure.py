@@ -6,7 +6,10 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 import xarray as xr
 
-SECTIONS = ("states", "position", "context", "depth", "heads", "weights", "localization", "sphere", "gaussian")
+SECTIONS = (
+    *("states", "position", "context", "depth", "heads", "weights", "localization", "sphere", "gaussian"),
+    "training",
+)
 """The order of the data flow; sections that are not named here come after these."""
 
 

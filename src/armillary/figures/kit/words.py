@@ -23,6 +23,8 @@ OVER = {
     "repeats": "95 % interval over repeats of the random-token test",
     "blocks": "95 % interval over blocks",
     "simulated": "95 % interval over simulated draws",
+    "stretches": "95 % interval over stretches of what was kept for validation",
+    "seeds": "95 % interval over random seeds",
 }
 """What a standard error is over, as the schema has it, in words."""
 

@@ -1,4 +1,4 @@
-"""A share of cases with its exact interval, and the verdict that it allows."""
+"""A share of independent cases with its exact interval, and the verdict that it allows."""
 
 from typing import Literal, NamedTuple
 
@@ -21,15 +21,24 @@ class Share(NamedTuple):
     high: float
 
 
+def share_interval(found: int, count: int) -> tuple[float, float]:
+    """The 95 % interval for `found` of `count` independent cases (Clopper and Pearson, 1934); NaN without cases.
+
+    It covers at least at its level whatever the share is, also where none or all cases are found.
+    """
+    if count < 1:
+        return float("nan"), float("nan")
+    low = float(stats.beta.ppf(LEVEL / 2, found, count - found + 1)) if found else 0.0
+    high = float(stats.beta.ppf(1 - LEVEL / 2, found + 1, count - found)) if found < count else 1.0
+    return low, high
+
+
 def share_below(cases: Bool[np.ndarray, " case"], bound: float) -> Share:
     """Whether the share of cases is below a bound: holds where the interval is, does not where it lies above."""
     count, found = len(cases), int(cases.sum())
-    if not count:
-        return Share("not determined", *[float("nan")] * 3)
-    low = float(stats.beta.ppf(LEVEL / 2, found, count - found + 1)) if found else 0.0
-    high = float(stats.beta.ppf(1 - LEVEL / 2, found + 1, count - found)) if found < count else 1.0
+    low, high = share_interval(found, count)
     verdict: Verdict = "holds" if high < bound else "does not hold" if low > bound else "not determined"
-    return Share(verdict, found / count, low, high)
+    return Share(verdict, found / count if count else float("nan"), low, high)
 
 
 def share_above(cases: Bool[np.ndarray, " case"], bound: float) -> Share:

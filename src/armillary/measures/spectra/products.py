@@ -146,11 +146,19 @@ def product_spectrum(
     singular = np.linalg.svd(core, compute_uv=False)
     eigenvalues = by_size(np.linalg.eigvals(inner))
     trace, trace_square = float(np.trace(inner)), float(np.sum(inner * inner.T))
-    mean = trace / d_model
+    mean, variance = eigenvalue_moments(trace, trace_square, d_model)
     return (
         *(singular, eigenvalues.real, eigenvalues.imag),
-        *(trace, trace_square, float(np.linalg.norm(core)), mean, trace_square / d_model - mean**2),
+        *(trace, trace_square, float(np.linalg.norm(core)), float(mean), float(variance)),
     )
+
+
+def eigenvalue_moments(
+    trace: float | Float[np.ndarray, "*head"], trace_square: float | Float[np.ndarray, "*head"], d_model: int
+) -> tuple[Float[np.ndarray, "*head"], Float[np.ndarray, "*head"]]:
+    """Mean and variance of the d_model eigenvalues of W, zeros counted: tr W/d_model, tr W²/d_model − mean²."""
+    mean = np.asarray(trace, dtype=np.float64) / d_model
+    return mean, np.asarray(np.asarray(trace_square, dtype=np.float64) / d_model - mean**2)
 
 
 def by_size(values: np.ndarray) -> np.ndarray:

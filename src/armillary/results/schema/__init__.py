@@ -16,6 +16,7 @@ from armillary.results.schema import (
     simulation,
     sphere,
     stores,
+    training,
     weights,
 )
 from armillary.results.schema.kinds import FORMAT, Group, Variable
@@ -33,6 +34,7 @@ GROUPS: dict[str, Group] = {
     **simulation.GROUPS,
     **claims.GROUPS,
     **gaussian.GROUPS,
+    **training.GROUPS,
 }
 """Every group that a run may hold, in the order of the data flow."""
 

@@ -7,8 +7,9 @@ from typing import Any, Literal
 FORMAT = 1
 """Raised when a change makes older files unreadable."""
 
-Over = Literal["documents", "repeats", "blocks", "simulated", "none"]
-"""What a standard error is over: documents in groups, windows of repeated tokens, blocks, simulated draws; or none."""
+Over = Literal["documents", "repeats", "blocks", "simulated", "stretches", "seeds", "none"]
+"""What a standard error is over: documents in groups, windows of repeated tokens, blocks, simulated draws, stretches of
+what was kept for validation, random seeds of training; or none."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Group:
 
     A measure finds its parameters in the groups of `inputs`, the first that has them, and in what the measures before
     it in the same group gave. `command` is what adds the group to a run. `simulates` names what a group is a simulation
-    of: it needs no model, and its command makes a run of its own. What `splits` position from context needs several
-    windows: with a single one all of it is NaN.
+    of: it needs no model, and its command makes a run of its own. So does the command of a group that stands `apart`.
+    What `splits` position from context needs several windows: with a single one all of it is NaN.
     """
 
     file: str
@@ -49,6 +50,7 @@ class Group:
     command: str = "armillary survey"
     simulates: str = ""
     splits: bool = False
+    apart: bool = False
 
 
 def axes(text: str) -> tuple[str, ...]:
@@ -63,6 +65,8 @@ def with_error(name: str, row: Variable, over: Over = "documents", *, without: b
         "repeats": "its standard error over windows of random tokens",
         "blocks": "its standard error over blocks of the model",
         "simulated": "its standard error over simulated draws",
+        "stretches": "its standard error over stretches of what was kept for validation",
+        "seeds": "its standard error over random seeds",
     }
     beside = {
         name: replace(row, error=over),

@@ -1,0 +1,108 @@
+"""The commands that train small models: one per preset, and a sweep over the strengths of LocAteR."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from armillary.cli.arguments import Config
+from armillary.cli.flags import spread
+from armillary.cli.output import console
+from armillary.errors import RequestError, did_you_mean
+from armillary.training.presets import PRESETS, QUICK
+from armillary.training.settings import Overrides, SweepOverrides, given
+
+Out = Annotated[Path | None, typer.Option(help="Folder of the run. [default: runs/NAME-PRESET]", show_default=False)]
+Size = Annotated[str, typer.Option("--preset", metavar="quick|paper", help="Minutes on two cores, or the document's.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
+
+
+class Presets(TyperGroup):
+    """A group of commands that answers an unknown name as every other error is answered."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of a name; refused in one line."""
+        if args and args[0] not in self.commands:
+            raise RequestError(f"expected something to train, got {args[0]!r}: {did_you_mean(args[0], self.commands)}")
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    name="train",
+    cls=Presets,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Train a small model and keep its curves, its geometry while it learns, and the model.",
+)
+
+
+def command_of(name: str) -> Callable[..., None]:
+    """The command that trains a preset."""
+
+    @spread
+    def train(
+        out: Out = None,
+        preset: Size = QUICK,
+        *,
+        settings: Overrides,
+        resume: Resume = False,
+        quiet: Quiet = False,
+        config: Config = None,
+    ) -> None:
+        from armillary.runs.train import train as make_run
+
+        folder = out or Path("runs") / f"{name}-{preset}"
+        run = make_run(name, out=folder, preset=preset, resume=resume, progress=not quiet, **given(settings))
+        if not quiet:
+            from armillary.printing import training as tables
+
+            console().print(tables.printed(run))
+            typer.echo(f"results: {folder}  (armillary show {folder}; the model: {folder / 'model'})")
+
+    train.__doc__ = PRESETS[name].about
+    return train
+
+
+for _name in PRESETS:
+    app.command(_name, help=PRESETS[_name].about)(command_of(_name))
+
+
+@app.command("sweep")
+@spread
+def sweep(
+    name: Annotated[str, typer.Argument(help="What is trained: locater.")],
+    kappa_scale: Annotated[str, typer.Option(help="Strengths κ₁, with commas between.")] = "0,100",
+    kappa_trace: Annotated[str, typer.Option(help="Strengths κ₂, with commas between.")] = "0,0.01,0.1,1",
+    seeds: Annotated[int, typer.Option(help="Random seeds for each pair of strengths.")] = 3,
+    out: Out = None,
+    preset: Size = QUICK,
+    *,
+    settings: SweepOverrides,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Train with LocAteR penalties of several strengths and seeds, and answer the document's claims."""
+    from armillary.runs.sweep import sweep as make_run
+
+    folder = out or Path("runs") / f"{name}-sweep-{preset}"
+    strengths: Any = {
+        "kappa_scale": numbers("--kappa-scale", kappa_scale),
+        "kappa_trace": numbers("--kappa-trace", kappa_trace),
+    }
+    run = make_run(name, out=folder, preset=preset, seeds=seeds, progress=not quiet, **strengths, **given(settings))
+    if not quiet:
+        from armillary.printing import sweep as tables
+
+        console().print(tables.printed(run))
+        typer.echo(f"results: {folder}  (armillary show {folder})")
+
+
+def numbers(flag: str, text: str) -> list[float]:
+    """Numbers with commas between them."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise RequestError(f"expected numbers with commas between them for {flag}, got {text!r}: as in 0,1") from error
