@@ -54,7 +54,7 @@ def test_a_part_is_compared_with_itself(part):
     ]
     asked = [answer.question for answer in report.answers]
     assert ("Are the positional bases aligned?" in asked) == ("residual" in run.results.children)
-    assert ("Does the norm of the attention's output over the state's differ?" in asked) == (
+    assert ("Does the token similarity of the attention's output differ?" in asked) == (
         "mixing" in run.results.children
     )
 

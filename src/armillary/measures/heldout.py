@@ -86,7 +86,7 @@ def fold_energies(
     weights: Float[np.ndarray, " fold"],
     modes: int,
     kept: np.typing.DTypeLike = np.float64,
-) -> tuple[Float[np.ndarray, "fold mode"], Float[np.ndarray, "fold mode"], Float[np.ndarray, "fold side"]]:
+) -> tuple[Float[np.ndarray, "fold mode"], Float[np.ndarray, "fold mode"], Float[np.ndarray, "fold mode_"]]:
     """Each fold's term of the held-out energies, singular values of the basis without it, and its leading mode.
 
     A fold meets the others in the precision in which folds are kept; spectra need float64, for they are squared. The
@@ -108,15 +108,15 @@ def fold_energies(
     return terms, spectra, leading
 
 
-def shorter_first(curves: Float[np.ndarray, "fold position d_model"]) -> Float[np.ndarray, "fold side other"]:
-    """The curves with their shorter axis first: uᵀ M Pᵀ u = vᵀ Pᵀ M v for a pair of singular vectors."""
+def shorter_first(curves: Float[np.ndarray, "fold position d_model"]) -> np.ndarray:
+    """The curves, axes exchanged where positions are more: uᵀ M Pᵀ u = vᵀ Pᵀ M v for a pair of singular vectors."""
     return curves.swapaxes(1, 2) if curves.shape[1] > curves.shape[2] else curves
 
 
 def energies_without(
     curves: Float[np.ndarray, "fold position d_model"],
     weights: Float[np.ndarray, " fold"],
-    leading: Float[np.ndarray, "fold side"],
+    leading: Float[np.ndarray, "fold mode_"],
 ) -> Float[np.ndarray, " fold"]:
     """The leading held-out energy when each fold in turn is left out of modes and measurement alike.
 

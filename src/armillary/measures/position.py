@@ -11,7 +11,7 @@ from armillary.measures.errors.leave_out import Jackknifed, unknown
 from armillary.measures.pairs import pair_mean, pair_means_without, pair_replicates, pair_standard_error
 
 DETERMINED = 3.0
-"""A stable rank is answered only when the energies of position and of its first mode are so many errors above zero."""
+"""A stable rank is answered only where position and its first mode are this many standard errors above zero."""
 
 
 class PositionEffect(NamedTuple):

@@ -122,6 +122,10 @@ def test_a_band_is_named_by_what_the_schema_says_its_error_is_over(path, words):
     assert error_words(path) == words
 
 
+BANDS = ("leave-one-group-out", "95 % interval by bootstrap", "95 % interval over walks")
+"""What else a band may be."""
+
+
 def test_every_figure_with_a_standard_error_says_what_it_is_over(results):
     """A figure that draws a band or bars, or gives ± where one points, names the interval in its text."""
     for figure in FIGURES.values():
@@ -131,9 +135,7 @@ def test_every_figure_with_a_standard_error_says_what_it_is_over(results):
         )
         pointed = any("±" in (trace.hovertemplate or "") for trace in drawn)
         if banded or pointed:
-            assert any(words in figure.text + figure.formula for words in (*OVER.values(), "leave-one-group-out")), (
-                figure.name
-            )
+            assert any(words in figure.text + figure.formula for words in (*OVER.values(), *BANDS)), figure.name
 
 
 def test_twonn_has_no_band_and_says_why(results):

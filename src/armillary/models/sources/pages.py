@@ -16,7 +16,7 @@ KINDS = FLOATS | {"I64": torch.int64, "I32": torch.int32, "I8": torch.int8, "U8"
 """What safetensors call the types of numbers that can be read in place."""
 
 HEAD = 8
-"""A file begins with the length of its head in so many bytes."""
+"""The number of bytes at the start of a file that say how long its head is."""
 
 
 def stored_dtype(files: Iterable[Path]) -> torch.dtype | None:
