@@ -72,7 +72,7 @@ FIGURES = (
         depth_finding,
         depth,
         "Mean cosine of two tokens of a window, layer by layer: the model, its random-weight control, and the model "
-        "with W_Q and W_K multiplied by α, which multiplies every logit by α². Bands: 95 % over groups of documents. "
+        "with W_Q and W_K multiplied by α, which multiplies every logit by α². Bands: 95 % interval over documents. "
         "A cosine of 1 would be the uniform embedding mixture.",
         "(‖Σ x/‖x‖‖² − n) / (n(n − 1)) over the counted tokens of a window",
         "Wertich, section 7.2.3, and 8.5 for α",
@@ -85,7 +85,7 @@ FIGURES = (
         stacks,
         "The same for random tokens in stacks of one random attention head, simulated: 32 tokens of width 64, weights "
         "of variance 1/d. β is the share of attention beside the skip; with a norm every token keeps length √d. "
-        "Bands: 95 % over stacks.",
+        "Bands: 95 % interval over simulated draws.",
         "X ← β softmax(X W_Q W_Kᵀ Xᵀ/√d) X W_V + (1 − β) X",
         "Wertich, section 7.2.3: true without a skip for random weights, slow with one",
     ),

@@ -61,7 +61,7 @@ FIGURES = (
         by_distance,
         "Mutual information of the states of two tokens against their distance in the text, in the leading directions "
         "of each layer, as if tokens were jointly Gaussian. What remains far away is what a window or document shares. "
-        "Bands: 95 % over groups of documents. Null: windows paired with circularly shifted ones of other documents.",
+        "Bands: 95 % interval over documents. Null: windows paired with circularly shifted ones of other documents.",
         "I = ½ log(|Σ_x||Σ_y|/|Σ|), less the digamma bias, less the jackknife's bias over documents",
         "Wertich, section 4.2, estimated; docs/measures.md",
     ),
