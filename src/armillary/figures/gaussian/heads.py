@@ -79,7 +79,7 @@ FIGURES = (
         mixing,
         "With fixed attention weights outputs are linear in the values, and entropy and mutual information follow from "
         "their covariances. Real weights depend on the tokens. Dots: outputs with the mean attention over windows held "
-        "fixed, less outputs as they are, with 95 % intervals; 0 where the formulas hold.",
+        "fixed, less outputs as they are, each with its 95 % interval over documents; 0 where the formulas hold.",
         "Cov(Σ A_ki x_i, Σ A_lj x_j) = Σ_ij A_ki A_lj Σ_ij for fixed A",
         "Wertich, section 7.1, beside what the layer does",
     ),
