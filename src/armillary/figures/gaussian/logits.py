@@ -114,8 +114,8 @@ FIGURES = (
         (RATIO,),
         ratios_finding,
         ratios,
-        "Log of measured over predicted variance of neighbours' logits, head by head, with the 95 % interval over documents. "
-        "Above 0 the logits vary more than those of Gaussian queries and keys with the same covariances.",
+        "Log of measured over predicted variance of neighbours' logits, head by head, with its 95 % interval over "
+        "documents. Above 0 the logits vary more than those of Gaussian queries and keys with the same covariances.",
         "log(measured / predicted), bias-corrected by the jackknife over documents",
         "docs/measures.md",
     ),
