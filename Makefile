@@ -40,7 +40,7 @@ pictures: install
 	$(BIN)/python docs/pictures/draw.py runs/pictures
 
 test: install
-	$(BIN)/python -m pytest -n 2 -m "not nightly"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not nightly"
 
 nightly: install
 	$(BIN)/python -m pytest -m nightly

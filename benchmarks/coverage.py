@@ -41,7 +41,8 @@ def surveys_of(view, source, args):
         run = arm.survey(
             view, mine, contexts=args.contexts, length=args.length, seed=number, heads=True, progress=False
         )
-        yield arm.heads(run, view, progress=False) if args.names else run
+        run = arm.heads(run, view, progress=False) if args.names else run
+        yield arm.gaussian(view, run, progress=False) if args.lens else run
         print(f"{number + 1} of {args.surveys}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
 
 
@@ -117,6 +118,7 @@ def main():
     parser.add_argument("--contexts", type=int, default=64)
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--no-names", dest="names", action="store_false", help="without `armillary heads`")
+    parser.add_argument("--lens", action="store_true", help="with `armillary gaussian`")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     table, low = measured(arm.load(args.model), args.corpus, args)

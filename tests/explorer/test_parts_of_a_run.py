@@ -37,7 +37,8 @@ def test_a_part_of_a_run_says_what_it_holds_and_what_adds_the_rest(page, part):
     commands = {"states.nc": "survey", "heads.nc": "survey --heads", "names.nc": "heads"}
     added = [sentence.split("`")[1] for sentence in facts["missing"]]
     own = [f"armillary {command}" for name, command in commands.items() if name != file]
-    assert added == [*own, "armillary weights", "armillary weights --run", "armillary travel", "armillary stores"]
+    asked = ("weights", "weights --run", "travel", "stores", "gaussian")
+    assert added == [*own, *(f"armillary {command}" for command in asked)]
     assert facts["empty"]["layers"] == "Not in this run. `armillary survey` adds it."
     assert facts["empty"]["heads"] == "Not in this run. `armillary survey --heads` adds it."
 

@@ -10,7 +10,7 @@ from armillary.reporting.content import missing, run_report
 from armillary.reporting.page import page
 
 SURVEY, HEADS, NAMES = (f"`armillary {line}` adds it." for line in ("survey", "survey --heads", "heads"))
-ASKED = [f"`armillary {line}` adds it." for line in ("weights", "weights --run", "travel", "stores")]
+ASKED = [f"`armillary {line}` adds it." for line in ("weights", "weights --run", "travel", "stores", "gaussian")]
 HELD = {"states.nc": [HEADS, NAMES], "heads.nc": [SURVEY, NAMES], "names.nc": [SURVEY, HEADS]}
 HELD = {file: [*commands, *ASKED] for file, commands in HELD.items()}
 

@@ -112,7 +112,8 @@ def test_another_batch_size_agrees_and_the_same_one_gives_the_same_bits(view, te
     for name, value in arrays(one).items():
         if value.dtype.kind == "f":
             scale = np.nanmax(np.abs(value), initial=0) or 1
-            assert np.nanmax(np.abs(value - arrays(other)[name]), initial=0) <= 1e-5 * scale, name
+            near = 1e-4 if name.endswith("_null_covariance") else 1e-5  # simulated in float32
+            assert np.nanmax(np.abs(value - arrays(other)[name]), initial=0) <= near * scale, name
             assert np.array_equal(np.isnan(value), np.isnan(arrays(other)[name])), name
         else:
             assert np.array_equal(value, arrays(other)[name]), name

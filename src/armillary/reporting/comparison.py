@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import xarray as xr
 
 from armillary.figures import ERRORS, SECTIONS
-from armillary.figures.comparison import compare_figure, compare_finding
+from armillary.figures.comparison import AXES, compare_figure, compare_finding
 from armillary.figures.kit.style import HEIGHT
 from armillary.figures.kit.words import counted, span
 from armillary.reporting.content import command, missing
@@ -67,7 +67,7 @@ def compared_paths(compared: xr.DataTree) -> list[str]:
         f"{group}/{str(name).removesuffix(ENDING)}"
         for group, node in compared.children.items()
         for name, values in node.data_vars.items()
-        if str(name).endswith(ENDING) and values.ndim == 1
+        if str(name).endswith(ENDING) and values.ndim == 1 and values.dims[0] in AXES
     ]
 
 

@@ -157,8 +157,8 @@ def eigenvalue_moments(
     trace: float | Float[np.ndarray, "*head"], trace_square: float | Float[np.ndarray, "*head"], d_model: int
 ) -> tuple[Float[np.ndarray, "*head"], Float[np.ndarray, "*head"]]:
     """Mean and variance of the d_model eigenvalues of W, zeros counted: tr W/d_model, tr W²/d_model − mean²."""
-    mean = np.asarray(trace, dtype=np.float64) / d_model
-    return mean, np.asarray(np.asarray(trace_square, dtype=np.float64) / d_model - mean**2)
+    mean, square = (np.asarray(np.asarray(each, dtype=np.float64) / d_model) for each in (trace, trace_square))
+    return mean, np.asarray(square - mean**2)
 
 
 def by_size(values: np.ndarray) -> np.ndarray:
