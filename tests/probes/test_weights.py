@@ -73,7 +73,7 @@ def test_spectra_and_traces_equal_those_of_the_full_products(family):
                     assert of[f"eigenvalue_variance_{name}{ending}"] == pytest.approx(variance, abs=1e-8 * size**2)
 
 
-@pytest.mark.parametrize("family", ["gpt2", "llama", "albert"])
+@pytest.mark.parametrize("family", TINY)
 def test_the_data_weighted_spectrum_is_that_of_the_product_with_the_covariance(family):
     view = load(tiny_model(family), check=False)
     roots = np.random.default_rng(0).standard_normal((view.n_blocks, view.d_model, view.d_model))
