@@ -90,8 +90,9 @@ def test_results_are_kept_in_a_folder_and_in_a_run(run, armillary, surveyed, tmp
     code, _, _ = run("--run", str(surveyed[0]), "--block", "1", "--head", "0")
     assert code == 0
     assert (surveyed[0] / "stores.nc").exists()
-    code, _, _ = armillary("figure", str(surveyed[0]), "store-readability")
+    code, _, _ = armillary("figure", str(surveyed[0]), "store-readability", "--out", str(tmp_path / "figure.svg"))
     assert code == 0
+    assert (tmp_path / "figure.svg").exists()
 
 
 @pytest.mark.parametrize(
