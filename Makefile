@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo browser test lint bench pictures nightly clean
+.PHONY: help install demo browser test lint docs docs-check wheel wheel-check bench pictures nightly clean
 
 help:
 	@echo "make demo     survey a real language model and print the table"
@@ -13,6 +13,10 @@ help:
 	@echo "make browser  install Chromium for the tests, where it is missing and apt-get is there"
 	@echo "make pictures draw the pictures of the README anew"
 	@echo "make lint     ruff and mypy"
+	@echo "make docs     build the documentation site: build/docs/html/index.html"
+	@echo "make docs-check   open every page of the site in Chromium: no outside request, no error, every link"
+	@echo "make wheel    build dist/armillary-VERSION-py3-none-any.whl"
+	@echo "make wheel-check  install that wheel into an empty environment and use it"
 	@echo "make bench    time and memory against the bare forward pass (slow)"
 	@echo "make nightly  the slow tests, and whether intervals cover on real text (two hours)"
 
@@ -22,7 +26,7 @@ install: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet $$(grep '^torch==' constraints.txt)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,docs]'
 	touch $(STAMP)
 
 demo: install
@@ -42,7 +46,7 @@ pictures: install
 test: install
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not nightly"
 
-nightly: install
+nightly: wheel
 	$(BIN)/python -m pytest -m nightly
 	$(BIN)/python benchmarks/coverage.py minilm wikitext2 --write
 	$(BIN)/python benchmarks/coverage.py minilm python-code --write
@@ -52,6 +56,23 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: install
+	$(BIN)/python -m sphinx -W --keep-going --quiet -d build/docs/read docs build/docs/html
+	@echo "documentation: build/docs/html/index.html"
+
+docs-check: docs
+	$(BIN)/python docs/making/visit.py build/docs/html
+
+# What an earlier build left in build/lib would get into the wheel.
+wheel: install
+	rm -rf build/lib build/bdist.* dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	rm -rf build/lib build/bdist.*
+	@ls dist/*.whl
+
+wheel-check: wheel
+	$(BIN)/python -m pytest -m nightly tests/test_wheel.py
 
 bench: install
 	$(BIN)/python benchmarks/overhead.py

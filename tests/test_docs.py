@@ -1,5 +1,6 @@
 """What the documents show is true: blocks run, commands exist, links lead somewhere, the schema is the code's."""
 
+import inspect
 import os
 import re
 import shlex
@@ -14,13 +15,14 @@ import yaml
 
 import armillary
 from armillary.cli import app
+from armillary.figures import FIGURES
 from armillary.results.labels import AXES
 from armillary.results.schema import GROUPS
 from armillary.results.schema_page import markdown
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 DOCUMENTS = [*PAGES, ROOT / "CITATION.cff", *sorted((ROOT / "examples").glob("*.py"))]
 
 
@@ -28,14 +30,18 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
 
 
+def shown_name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
 def commands(text: str) -> list[str]:
     """Every `armillary ...` line of a shell block or after a prompt, and every one in a sentence."""
-    shown = "\n".join(blocks(text, "sh"))
+    shown = "\n".join([*blocks(text, "sh"), *blocks(text, "{terminal}")])
     lines = re.findall(r"^armillary .*", shown, flags=re.MULTILINE) + re.findall(r"(?<=^\$ )armillary .*", text, re.M)
     return lines + re.findall(r"`(armillary [^`]+)`", text)
 
 
-SHOWN = sorted({(page.name, line) for page in PAGES for line in commands(page.read_text(encoding="utf-8"))})
+SHOWN = sorted({(shown_name(page), line) for page in PAGES for line in commands(page.read_text(encoding="utf-8"))})
 
 
 @pytest.mark.real
@@ -49,6 +55,24 @@ def test_every_python_block_of_the_readme_runs(block, tmp_path, monkeypatch):
 def test_the_readme_shows_commands_and_a_block_of_python():
     assert len(commands(README)) > 10
     assert len(blocks(README, "python")) == 1
+    assert len(README.split()) < 1100, "details belong to the pages of docs"
+
+
+QUESTIONS = (
+    "Does my model use position?",
+    "Which heads are induction heads?",
+    "What is different after fine-tuning?",
+    "Is this number more than chance?",
+    "Where do I get this figure for my paper?",
+)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_newcomers_question_is_answered_by_one_command_or_one_link(page, question):
+    row = re.search(rf"^\| {re.escape(question)} \| (.+) \|$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(re.findall(r"`armillary [^`]+`", row[1])) <= 1
+    assert re.search(r"`armillary [^`]+`|\]\([^)]+\)", row[1])
 
 
 @pytest.mark.parametrize(("page", "line"), SHOWN)
@@ -69,23 +93,51 @@ def test_every_command_that_is_shown_exists_with_its_options(page, line):
     assert {word for word in words if word.startswith("-")} <= known
 
 
-def test_the_config_file_of_the_readme_has_keys_that_are_flags():
+def test_every_config_file_that_is_shown_has_keys_that_are_flags():
     known = {parameter.name for parameter in typer.main.get_command(app).commands["survey"].params}
-    for block in blocks(README, "toml"):
+    shown = [block for page in PAGES for block in blocks(page.read_text(encoding="utf-8"), "toml")]
+    assert shown
+    for block in shown:
         assert {key.replace("-", "_") for key in tomllib.loads(block)} <= known
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=shown_name)
 def test_every_relative_link_leads_to_a_file(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if not re.match(r"https?:|#", target):
             assert (page.parent / target.split("#")[0]).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=shown_name)
 def test_every_path_of_the_source_that_is_named_exists(page):
     named = set(re.findall(r"`((?:src|tests|docs|examples|benchmarks)/[\w./-]+)`", page.read_text(encoding="utf-8")))
     assert not [path for path in named if not (ROOT / path).exists()]
+
+
+def public():
+    names = [name for name in armillary.__all__ if not name.startswith("_")]
+    return {name: getattr(armillary, name) for name in names}
+
+
+def test_every_public_name_is_on_the_page_of_python():
+    page = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\.\. auto\w+:: armillary\.(\w+)$", page, re.MULTILINE)) == set(public())
+
+
+@pytest.mark.parametrize("name", [name for name, thing in public().items() if not isinstance(thing, type)])
+def test_help_of_a_public_function_explains_every_keyword(name):
+    thing = public()[name]
+    text = inspect.getdoc(thing)
+    words = set(re.findall(r"\w+", text))
+    given = inspect.signature(thing).parameters.values()
+    optional = [each.name for each in given if each.kind is each.KEYWORD_ONLY or each.default is not each.empty]
+    assert [each for each in optional if each not in words] == []
+
+
+def test_every_figure_that_a_page_draws_exists():
+    drawn = {name for page in PAGES for name in re.findall(r"^```\{drawn\} (\S+)$", page.read_text(), re.MULTILINE)}
+    assert len(drawn) > 10
+    assert drawn <= set(FIGURES)
 
 
 def test_the_page_of_the_schema_is_the_schema():
@@ -115,7 +167,7 @@ def test_every_measure_of_a_survey_is_described():
 def test_no_document_names_a_folder_outside_the_project_or_leaves_work_for_later(path):
     text = path.read_text(encoding="utf-8")
     assert str(ROOT.parent) not in text
-    assert "../" not in re.sub(r"\]\(\.\./", "](", text)
+    assert "../" not in re.sub(r"(\]\(|\{\w+\} |href=\")(\.\./)+", r"\1", text)
     assert "TODO" not in text
 
 

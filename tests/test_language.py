@@ -12,7 +12,7 @@ SRC = Path(armillary.__file__).parent
 ROOT = SRC.parents[1]
 SOURCES = sorted(SRC.rglob("*.py"))
 PAGES = sorted([*SRC.rglob("*.js"), *SRC.rglob("*.html")])
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 UNSAID = {
     r"\bcame\b": "got",

@@ -54,9 +54,11 @@ def windows(
     at a random phase, uniform in [0, min(step, tokens - step + 1)) where step = length - prefix: a document that holds
     one window never loses it to the phase. With `crossing` the documents make one stream and a window may run from one
     into the next. Windows are drawn without replacement; more contexts of the same texts and seed keep the first ones.
-    A streamed corpus (a data set, an iterator) is read until it holds four times the windows asked for.
-    `documents` and `per_document` ask for a balanced sample instead: `per_document` windows of each of the `documents`
-    longest documents, one document after the other in turn. Ready windows are used as they are, all of them.
+    A streamed corpus (a data set, an iterator) is read until it holds four times the windows asked for. `documents` and
+    `per_document` ask for a balanced sample instead: `per_document` windows of each of the `documents` longest
+    documents, one document after the other in turn. Ready windows are used as they are, all of them. `bos` says whether
+    a window begins with BOS or CLS: as the tokenizer does (auto), always or never. Token ids from `vocab_size` on are
+    refused, or not drawn; a window longer than `max_length`, the model's own limit, is refused.
     """
     _refuse_numbers(contexts, length, seed, bos)
     balanced = _balance(documents, per_document, contexts, crossing)

@@ -36,11 +36,12 @@ def constituents(
 ) -> xr.DataArray:
     """Attention scores of one text by what makes them: (head, part_query, part_key, query, key).
 
-    The attention's input, after its norm, is mean + position + residual, the first two as the run found them. Each is
-    projected by W_Q and W_K (biases go with the mean) and rotated by its position; the nine parts add up to the model's
-    own logits, scale counted, before soft cap, ALiBi and mask, for all pairs. ALiBi's term is a coordinate, `bias`
-    (head, query, key). With `mean=False` the parts with the mean are left out, and four remain. Where q and k are
-    normalised the norm's size is held at its actual value: the sum is exact, the parts depend on each other through it.
+    `block` and `head` choose whose; without `head` all of the block. The attention's input, after its norm, is mean +
+    position + residual, the first two as the run found them. Each is projected by W_Q and W_K (biases go with the mean)
+    and rotated by its position; the nine parts add up to the model's own logits, scale counted, before soft cap, ALiBi
+    and mask, for all pairs. ALiBi's term is a coordinate, `bias` (head, query, key). With `mean=False` the parts with
+    the mean are left out, and four remain. Where q and k are normalised the norm's size is held at its actual value:
+    the sum is exact, the parts depend on each other through it.
     """
     heads = _heads(view, head)
     ids = prompt_ids(view, source)

@@ -23,7 +23,7 @@ def weight_dissection(view: View, run: Run, *, rank: int = RANK, seed: int = 0) 
 
     W = scale · W_Q W_Kᵀ as it acts on the attention's input after its norm; V are the `rank` strongest directions of
     the run's position basis there. Rotation and q/k norm are no part of W: under rotary positions it is what a token
-    sees at distance 0. See `measures.dissection.dissection`.
+    sees at distance 0. `seed` draws the random directions of the null. See `measures.dissection.dissection`.
     """
     refuse_outside("a rank", rank, 1, view.d_model)
     inputs = attention_inputs(view, run)

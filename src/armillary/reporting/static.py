@@ -16,7 +16,8 @@ def figure(run: Run, name: str, out: str | Path | None = None, theme: str = "lig
     """Write one figure of a run, with its finding as title, and return the path of the file.
 
     The ending of `out` chooses the format: .svg, .pdf or .png; without `out` it is NAME.svg in the current folder.
-    `run.plot(name)` gives the same figure to look at. Needs the extra `static` and Chromium or Chrome.
+    `theme` is light or dark. `run.plot(name)` gives the same figure to look at. Needs the extra `static` and Chromium
+    or Chrome.
     """
     path = Path(out) if out is not None else Path(f"{name}.svg")
     kind = path.suffix.removeprefix(".").lower()

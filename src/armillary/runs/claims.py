@@ -27,7 +27,8 @@ def claims(
 
     `document` is BAO, SZ, TW or WE; `ids` are claims, "BAO-L1-VAR". With a `run`, or its folder, claims about trained
     models are answered for its model, and a run in a folder keeps all these verdicts in its group /claims. The list
-    shows itself as a table in a notebook; `.frame()` gives a pandas DataFrame.
+    shows itself as a table in a notebook; `.frame()` gives a pandas DataFrame. `seed` draws the simulations; `progress`
+    shows how many claims are checked.
     """
     asked = chosen(document, ids)
     if seed < 0:

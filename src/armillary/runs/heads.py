@@ -17,6 +17,7 @@ def heads(run: Run, view: View | None = None, *, progress: bool = True, **option
     weights along the position directions, the smoothness of the scores, and an example of one head. The model is loaded
     again from the run's provenance, with `options` as in `load`, unless `view` gives it. What is there is not read
     again, what an earlier version did not know is added. A run in a folder keeps it there, and its page follows.
+    `progress` shows the passes.
     """
     found = named(run, view, progress=progress, **options)
     return found if found is run else refreshed(found)

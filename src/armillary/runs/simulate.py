@@ -35,11 +35,12 @@ def simulate(
 ) -> Run:
     """Figure 5 of Bao, Hataya and Karakida (2024) as an experiment, and their figures 1 to 4 beside their corrections.
 
-    Tokens of `width` coordinates walk at random for `length` steps, `walks` times for each of `draws` draws of W_QK, in
-    every setting: isotropic or anisotropic steps, and several means and scales of the eigenvalues of W_QK. It holds
-    how often the signal of each position passes, with its standard error, beside the exact, the Gaussian and the
-    published law, and where the softmax itself attends. With `out` it is written to that folder, which gets a page too
-    unless `report` is False.
+    `name` is localization. Tokens of `width` coordinates walk at random for `length` steps, `walks` times for each of
+    `draws` draws of W_QK, in every setting: isotropic or anisotropic steps, and several means and scales of the
+    eigenvalues of W_QK. It holds how often the signal of each position passes, with its standard error, beside the
+    exact, the Gaussian and the published law, and where the softmax itself attends. With `out` it is written to that
+    folder, which gets a page too unless `report` is False. `seed` draws everything; `progress` shows the settings that
+    are done.
     """
     if name not in SIMULATIONS:
         raise RequestError(f"expected a simulation, got {name!r}: {did_you_mean(name, SIMULATIONS)}")

@@ -32,7 +32,9 @@ def stores(
     Nothing runs through the model. With `run`, a run of this model, the results are added to it, and where it holds the
     covariance of the attentions' inputs also what triplets cover on text. With `out` they are written to that folder,
     which gets a page unless `report` is False. `block` and `head` are read alone where nothing is kept; what is kept is
-    of all heads. `words` replace the built-in list, `seed` draws the nulls; the tokens do not depend on it.
+    of all heads. `triplets` are read of each product, with the norms `folded` into the weights or not. `words` replace
+    the built-in list, `seed` draws the nulls; the tokens do not depend on it. `progress` shows the blocks that are
+    done.
     """
     refuse_unfit(run, view, out)
     asked = Asked(block, head, words, triplets, folded, seed)

@@ -44,9 +44,10 @@ def survey(
 ) -> Run:
     """Read a text once and measure how the hidden states split into position, context and residual.
 
-    `source` is a corpus or anything that `corpus` takes. With `out` the run is written to that folder, checkpointed
-    after each shard, and can be resumed; without, it stays in memory. A run that is written gets its page too,
-    report.html, unless `report` is False.
+    `view` is a model as `load` gives it, `source` a corpus or anything that `corpus` takes. With `out` the run is
+    written to that folder and checkpointed after each shard; `resume` continues one that was stopped there, to the same
+    bits. Without `out` it stays in memory. A run that is written gets its page too, report.html, unless `report` is
+    False. `progress` shows how far the pass is.
     """
     folder = Path(out) if out is not None else None
     run = surveyed(view, source, Settings.of(**settings), folder=folder, resume=resume, progress=progress)

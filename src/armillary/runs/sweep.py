@@ -33,10 +33,11 @@ def sweep(
 ) -> Run:
     """Train a preset for every pair of strengths κ₁ (`kappa_scale`) and κ₂ (`kappa_trace`) and for every seed.
 
-    The ends of all runs, with errors over seeds, go to the folder `out`, and a verdict on each of the document's
-    claims: that a stronger κ₂ shrinks the scale of W_QK, raises the entropy of attention, improves perplexity. Runs
-    of one seed begin with the same weights and read the same text. Each run is kept below `cells`; a sweep that was
-    stopped goes on with those that are missing.
+    `name` and `preset` are those of `train`, whose settings may be given too. The ends of all runs, with errors over
+    seeds, go to the folder `out`, and a verdict on each of the document's claims: that a stronger κ₂ shrinks the scale
+    of W_QK, raises the entropy of attention, improves perplexity. Runs of one seed begin with the same weights and read
+    the same text. Each run is kept below `cells`; a sweep that was stopped goes on with those that are missing. The
+    folder gets a page unless `report` is False; `progress` shows the runs that are done.
     """
     scales, traces = strengths("kappa_scale", kappa_scale), strengths("kappa_trace", kappa_trace)
     if seeds < 1:

@@ -41,7 +41,7 @@ def train(
     `preset` is quick (minutes on two cores) or paper (the document's settings); settings that are given take the place
     of the preset's. The folder `out` gets the run, with its page unless `report` is False, and in `model` the trained
     model with its tokenizer, an ordinary folder of transformers that `load` reads. heldout.jsonl holds texts that it
-    never saw. A run that was stopped resumes from its last checkpoint with `resume`.
+    never saw. A run that was stopped resumes from its last checkpoint with `resume`. `progress` shows the steps.
     """
     chosen, folder = settings_of(name, preset, **settings), Path(out)
     refuse_folder(folder, chosen, resume=resume)

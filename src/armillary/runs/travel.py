@@ -31,6 +31,7 @@ def travel(
     lengths stand those of the random-weight control, drawn with `seed`. `lens` decodes states by the model's own head,
     by default where it has one. `umap` adds UMAP in 3-D (extra `umap`). With `run`, a run of this model, /travel is
     added to it; with `out` it is written to that folder, which gets a page too unless `report` is False.
+    `progress` says which pass is running.
     """
     refuse_unfit(run, view, out)
     refuse_impossible(view, lens=lens, umap=umap)

@@ -28,7 +28,8 @@ def weights(
 
     Nothing runs through the model, and one block is in memory at a time. With `run`, a run of this model, the spectra
     are added to it, and where it holds the covariance of the attentions' inputs also the data-weighted ones. With
-    `out` they are written to that folder, which gets a page too unless `report` is False. `seed` draws the control.
+    `out` they are written to that folder, which gets a page too unless `report` is False. `seed` draws the control,
+    `progress` shows the blocks that are done.
     """
     refuse_unfit(run, view, out)
     with progress_of(f"{view.name}: weights", view.n_blocks, show=progress) as advance:

