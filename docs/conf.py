@@ -51,4 +51,5 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
+html_sidebars = {page: [] for page in ("index", "install", "tutorial", "gallery")}  # they stand alone
 html_context = {"default_mode": "auto"}

@@ -25,7 +25,7 @@ class Commands(SphinxDirective):
 def described(name: str, command: Any) -> list[str]:
     """Heading, help and table of one command, and those of the commands below it."""
     rows = [row(parameter) for parameter in command.params if parameter.name != "help"]
-    table = ["", "| | |", "|---|---|", *rows, ""] if rows else [""]
+    table = ["", "| argument or option | what it is for |", "|---|---|", *rows, ""] if rows else [""]
     below = [
         line for child, part in getattr(command, "commands", {}).items() for line in described(f"{name} {child}", part)
     ]
@@ -36,6 +36,6 @@ def row(parameter: Any) -> str:
     """One argument or option: its names, what it is for, its default."""
     names = ", ".join(f"`{option}`" for option in (*parameter.opts, *parameter.secondary_opts))
     default = parameter.default
-    said = default not in (None, False, ...) and isinstance(default, str | int | float) and not callable(default)
-    more = f" Default: `{default}`." if said and str(default) else ""
+    said = isinstance(default, str | int | float) and not isinstance(default, bool) and default != ""
+    more = f" Default: `{default}`." if said else ""
     return f"| {names} | {(parameter.help or '').replace('|', '&#124;')}{more} |"

@@ -1,4 +1,4 @@
-"""Draw the pictures of the README from a run: `python docs/pictures/draw.py RUN`, or `make pictures`."""
+"""Draw the pictures of README and site from a run: `python docs/pictures/draw.py RUN`, or `make pictures`."""
 
 import shutil
 import sys
@@ -10,15 +10,15 @@ from playwright.sync_api import sync_playwright
 import armillary as arm
 
 HERE = Path(__file__).parent
-FIGURES = {"position-share": "svg", "head-names": "svg"}
+MAP = "head-names"
 SIZE = {"width": 1280, "height": 820}
 
 
 def main(folder: str) -> None:
-    """Two figures, and the first screen of the report in light and dark."""
+    """The map of heads and the first screen of the report, in light and dark."""
     run = arm.open(folder)
-    for name, kind in FIGURES.items():
-        arm.figure(run, name, HERE / f"{name}.{kind}")
+    for theme in ("light", "dark"):
+        arm.figure(run, MAP, HERE / f"{MAP}-{theme}.svg", theme)
     with TemporaryDirectory() as place, sync_playwright() as driver:
         page = arm.report(run, Path(place) / "report.html")
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
