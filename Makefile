@@ -39,7 +39,7 @@ browser:
 
 pictures: install
 	rm -rf runs/pictures
-	$(BIN)/armillary survey smollm2 --corpus python-docs --heads --out runs/pictures
+	$(BIN)/armillary survey smollm2 --corpus wikitext2 --heads --out runs/pictures
 	$(BIN)/armillary heads runs/pictures
 	$(BIN)/python docs/pictures/draw.py runs/pictures
 
