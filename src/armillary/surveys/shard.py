@@ -11,6 +11,7 @@ from armillary.measures.massive import massive, norm_ratios
 from armillary.surveys.pilot import Pilot, kept_tokens, pilot
 from armillary.surveys.plan import Plan
 from armillary.surveys.running import Captured
+from armillary.surveys.shelving import Shelving
 from armillary.surveys.sums.batch import Batch, blanked, lengths
 from armillary.surveys.sums.frame import Frame
 from armillary.surveys.sums.outliers import outliers
@@ -21,9 +22,16 @@ Report = Callable[[int], None]
 """Given the number of windows read since its last call."""
 
 
-def shard_state(batches: Iterable[Captured], plan: Plan, first: Pilot | None, report: Report) -> tuple[State, Pilot]:
-    """The state of one shard. Without a pilot its first windows give one, and wait for it."""
+def shard_state(
+    batches: Iterable[Captured], plan: Plan, first: Pilot | None, report: Report, shelving: Shelving | None = None
+) -> tuple[State, Pilot]:
+    """The state of one shard. Without a pilot its first windows give one, and wait for it.
+
+    With a `shelving`, groups that end in this shard may go to its disk; without, all of the state is in memory and can
+    be sent to another process.
+    """
     total: State | None = None
+    start: int | None = None
     waiting: list[Captured] = []
     for batch in batches:
         waiting.append(batch)
@@ -34,10 +42,14 @@ def shard_state(batches: Iterable[Captured], plan: Plan, first: Pilot | None, re
                 continue
             first = pilot_of(waiting, plan)
         while waiting:
-            report(len(waiting[0].contexts))
+            contexts = waiting[0].contexts
+            report(len(contexts))
             more = increment(waiting.pop(0), plan, first)
             total = State.of(more) if total is None else total.add(more)
             del more
+            start = contexts.start if start is None else start
+            if shelving is not None:
+                total = shelving.within(total, plan, start, contexts.stop)
     if total is None or first is None:
         raise AssertionError("expected the windows of the pilot, got fewer: they are windows of the first shard")
     return total.packed(), first

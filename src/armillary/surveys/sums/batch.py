@@ -15,8 +15,12 @@ from numpy.typing import DTypeLike
 from torch import Tensor
 
 from armillary.surveys.sums.frame import Frame
+from armillary.surveys.sums.shelf import Kept
 
-Sum = TypeVar("Sum", int, Tensor)
+Large = Tensor | Kept
+"""A sum over many tokens at every site: in memory, or on disk while nothing is added to it."""
+
+Sum = TypeVar("Sum", int, Tensor, Large)
 
 
 @dataclass(frozen=True)
@@ -79,9 +83,18 @@ def emptied(tensor: Tensor) -> None:
     tensor.set_(torch.UntypedStorage())
 
 
-def in_place(mine: Tensor, other: Tensor) -> Tensor:
+def in_memory(mine: Large) -> Tensor:
+    """A sum to which a batch is added: a shard's, which is never on disk."""
+    if isinstance(mine, Kept):
+        raise AssertionError("expected a shard's sums in memory, got them on disk: only a total waits there")
+    return mine
+
+
+def in_place(mine: Large, other: Large) -> Large:
     """The sum of both where the first one lies, as a new object: it says that something changed."""
-    return mine.add_(other).detach()
+    if isinstance(mine, Kept):
+        return mine.plus(in_memory(other), lambda own, more, site: own.add_(more))
+    return mine.add_(in_memory(other)).detach()
 
 
 def by_group(

@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from armillary.surveys.sums.batch import Batch, in_place, lasting
+from armillary.surveys.sums.batch import Batch, Large, in_memory, lasting
+from armillary.surveys.sums.shelf import Kept
 from armillary.system.threads import side_by_side
 
 
@@ -57,7 +58,7 @@ class Scatter:
 
     count: int
     mean: Float[Tensor, "site d_model"]
-    matrix: Float[Tensor, "site d_model d_model_"]
+    matrix: Float[Tensor, "site d_model d_model_"] | Kept
 
     @classmethod
     def of(cls, batch: Batch) -> "Scatter":
@@ -75,7 +76,8 @@ class Scatter:
         total = max(self.count + count, 1)
         means = batch.totals.sum(1) / max(count, 1)
         step = means - self.mean
-        kept, centres, offsets, into = batch.kept.numpy(), means.numpy(), step.numpy(), self.matrix.numpy()
+        kept, centres, offsets, matrix = batch.kept.numpy(), means.numpy(), step.numpy(), in_memory(self.matrix)
+        into = matrix.numpy()
         left_out = None if kept.all() else ~kept.ravel()
 
         threads = torch.get_num_threads()
@@ -95,12 +97,20 @@ class Scatter:
                 into[site] += np.matmul(rows.T, rows, out=product)
 
         side_by_side(add, range(threads), threads)
-        return Scatter(self.count + count, self.mean + step * (count / total), self.matrix.detach())
+        return Scatter(self.count + count, self.mean + step * (count / total), matrix.detach())
 
     def merge(self, other: "Scatter") -> "Scatter":
         """Both parts about their common mean, in place: both records are given up."""
         total = max(self.count + other.count, 1)
         step = other.mean - self.mean
-        matrix = in_place(self.matrix, other.matrix)
-        matrix.baddbmm_((self.count * other.count / total * step)[:, :, None], step[:, None, :])
+        left, right = (self.count * other.count / total * step)[:, :, None], step[:, None, :]
+        matrix: Large
+        if isinstance(self.matrix, Kept):
+
+            def join(mine: Tensor, more: Tensor, site: int) -> None:
+                mine.add_(more)[None].baddbmm_(left[site : site + 1], right[site : site + 1])
+
+            matrix = self.matrix.plus(in_memory(other.matrix), join)
+        else:
+            matrix = self.matrix.add_(in_memory(other.matrix)).baddbmm_(left, right).detach()
         return Scatter(self.count + other.count, self.mean + step * (other.count / total), matrix)
