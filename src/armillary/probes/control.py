@@ -79,4 +79,4 @@ def text_masses(view: View, tokens: Int[np.ndarray, "context position"]) -> tupl
             first.append(seen.scalars[0, ..., SCALARS.index("mass_first")])
             local.append(seen.profile[0, ..., :LOCAL_SPANS])
     mean_first, mean_local = (sum(rows[1:], start=rows[0]) / len(tokens) for rows in (first, local))
-    return mean_first.numpy(), mean_local.sum(-1).numpy()
+    return mean_first.cpu().numpy(), mean_local.sum(-1).cpu().numpy()

@@ -13,6 +13,7 @@ from torch import Tensor
 from armillary.attention.reading import HeadReading, reading_heads
 from armillary.models.states import Reading, reading
 from armillary.models.view import View
+from armillary.surveys.devices import moved, summing_device
 from armillary.surveys.plan import Plan
 from armillary.surveys.sums.heads import Heads
 
@@ -37,6 +38,7 @@ def captured(view: View, plan: Plan, batches: Iterable[range]) -> Generator[Capt
     Close it (`contextlib.closing`) when it is left early: hooks stay on the model until then.
     """
     at_once, share = shared_out(view.device, known=view.family is not None)
+    at = summing_device(view, plan)
     asked = reading_heads(view, skipped=plan.skipped, drop=plan.outliers == "drop") if plan.heads else nullcontext()
     with (
         reading(view, attention=plan.sites == "all") as read,
@@ -47,7 +49,7 @@ def captured(view: View, plan: Plan, batches: Iterable[range]) -> Generator[Capt
         inside: deque[Future[Captured]] = deque()
         try:
             for rows in batches:
-                inside.append(crew.submit(captured_batch, view, plan, rows, read, heads))
+                inside.append(crew.submit(captured_batch, view, plan, rows, at, read, heads))
                 if len(inside) > at_once:
                     yield inside.popleft().result()
             while inside:
@@ -82,7 +84,9 @@ def cores(share: int) -> Iterator[None]:
 
 
 @torch.inference_mode()
-def captured_batch(view: View, plan: Plan, rows: range, read: Reading, heads: HeadReading | None = None) -> Captured:
+def captured_batch(
+    view: View, plan: Plan, rows: range, at: torch.device, read: Reading, heads: HeadReading | None = None
+) -> Captured:
     """The states of one batch. Attention inputs that are the residual stream itself are not read twice."""
     if heads is not None:
         heads.ranked = tuple(row for row, context in enumerate(rows) if context in plan.ranked)
@@ -91,10 +95,11 @@ def captured_batch(view: View, plan: Plan, rows: range, read: Reading, heads: He
     if all(mine.data_ptr() == theirs.data_ptr() for mine, theirs in zip(attention, residual, strict=False)):
         attention = []
     groups = tuple(int(group) for group in plan.groups[rows.start : rows.stop])
-    seen = Heads.of(heads.take(view.n_blocks), groups) if heads is not None else None
-    return Captured(rows, tuple(map(on_host, residual)), tuple(map(on_host, attention)), seen)
+    seen = moved(Heads.of(heads.take(view.n_blocks), groups), at) if heads is not None else None
+    taken = [[summable(states, at) for states in kind] for kind in (residual, attention)]
+    return Captured(rows, tuple(taken[0]), tuple(taken[1]), seen)
 
 
-def on_host(states: Tensor) -> Tensor:
+def summable(states: Tensor, at: torch.device) -> Tensor:
     """States where sums are made; half precision is widened, float32 and float64 stay what they are."""
-    return states.to("cpu", torch.float32 if states.dtype in (torch.float16, torch.bfloat16) else states.dtype)
+    return states.to(at, torch.float32 if states.dtype in (torch.float16, torch.bfloat16) else states.dtype)

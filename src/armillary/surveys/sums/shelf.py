@@ -160,7 +160,8 @@ class Kept:
         width = self.shape[2]
         step = width * np.dtype(self.dtype).itemsize
         start = self.at + site * self.shape[1] * step
-        return torch.stack([self.read(start + row * step, (width,), None) for row in rows])
+        found = [self.read(start + row * step, (width,), None) for row in rows]
+        return torch.stack(found) if found else torch.empty(0, width, dtype=getattr(torch, self.dtype))
 
     def whole(self) -> Tensor:
         """The tensor, as it was written."""
