@@ -287,7 +287,7 @@ def test_a_damaged_group_of_documents_runs_again_alone(view, text, tmp_path, mon
     )
     corpus = resumed.results["corpus"].group.values
     assert begun[0] == int(np.flatnonzero(corpus == 2)[0] // 10)
-    assert begun[1:] == [4]
+    assert begun[1:] == [4, 5]
     assert_same_bits(resumed, unbroken)
 
 
@@ -300,7 +300,7 @@ def test_a_damaged_total_costs_the_shards_since_the_checkpoint_before(
     begun = shards_run(monkeypatch)
     resumed = arm.survey(view, text[:50], out=tmp_path, resume=True, progress=False, report=False)
     assert "newest checkpoint is damaged" in capsys.readouterr().err
-    assert begun == [3, 4]
+    assert begun == [3, 4, 5]
     assert_same_bits(resumed, unbroken)
 
 
