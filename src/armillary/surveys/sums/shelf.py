@@ -128,6 +128,9 @@ class Shelf:
         while self.open:
             self.open.popitem()[1].close()
 
+    def __del__(self) -> None:
+        self.close()  # the last sum that lay here is gone
+
 
 @dataclass(frozen=True)
 class Kept:
