@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 WIDE = {"hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 2, "num_attention_heads": 32}
@@ -94,7 +93,7 @@ def compared(name, contexts, length, most):
     beyond = found["peak"] - bare
     off = found["estimate"] / beyond - 1
     print(
-        f"{name}, {contexts} contexts of {length}: {beyond / 1e6:.0f} MB beyond the bare forward ({bare / 1e6:.0f} MB), "
+        f"{name}, {contexts} contexts of {length}: {beyond / 1e6:.0f} MB beyond the forward ({bare / 1e6:.0f} MB), "
         f"estimate {found['estimate'] / 1e6:.0f} MB ({off:+.0%}){', total at rest on disk' if found['rest'] else ''}",
         flush=True,
     )

@@ -378,6 +378,15 @@ def test_finished_groups_go_to_disk_once_there_is_no_room(view, text, monkeypatc
     assert_same_bits(arm.survey(view, text[:50], progress=False), unbroken)
 
 
+def test_sums_that_a_disk_does_not_give_back_are_one_line(view, text, tmp_path, monkeypatch):
+    monkeypatch.setattr("armillary.surveys.shelving.ROOM", 0)
+    monkeypatch.setattr("armillary.surveys.sums.shelf.zlib.crc32", lambda content: len(content) * os.urandom(1)[0] + 1)
+    with pytest.raises(
+        StoreError, match=r"^cannot read back sums .*a checksum of finished-00001.bin differs.*--resume"
+    ):
+        arm.survey(view, text[:20], out=tmp_path, progress=False)
+
+
 def test_more_memory_than_allowed_is_refused(view, text):
     message = (
         r"^expected a survey that takes at most 1e-05 GB beyond the model \(--max-memory\), got one that takes .*: use"

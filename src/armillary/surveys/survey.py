@@ -23,6 +23,7 @@ from armillary.surveys.memory import refuse_if_too_large
 from armillary.surveys.plan import PILOT_TOKENS, Plan
 from armillary.surveys.preparing import Prepared, prepared
 from armillary.surveys.settings import Settings
+from armillary.surveys.sums.shelf import Damaged
 from armillary.surveys.tables import captured_groups
 from armillary.system.locking import alone, sweep
 from armillary.system.progress import progress as progress_bar
@@ -76,11 +77,16 @@ def pass_groups(
     if progress:
         announce(view, survey)
     plan, label = survey.plan, f"{view.name} on {survey.windows.provenance['corpus']}"
-    with progress_bar(label, *plan.tokens.shape, show=progress) as advance:
-        state, first = local(view, plan, advance, checkpoint, rest=survey.rest)
     attention = plan.sites == "all" and view.attentions is not None
     folder = checkpoint.folder.parent if checkpoint else None
-    captured = captured_groups(state, plan, first, attention=attention, folder=folder)
+    try:
+        with progress_bar(label, *plan.tokens.shape, show=progress) as advance:
+            state, first = local(view, plan, advance, checkpoint, rest=survey.rest)
+        captured = captured_groups(state, plan, first, attention=attention, folder=folder)
+    except Damaged as error:
+        raise StoreError(
+            f"cannot read back sums of this survey from the disk ({error}): check the disk, then add --resume"
+        ) from error
     if state.heads is not None:
         captured["head_groups"] = head_dataset(state.heads, plan.tokens.shape[1])
     del state

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from armillary.errors import StoreError, reason
+from armillary.errors import reason
 
 PIECE = 2**20
 """A larger tensor has a checksum for each of its sites, so that one site can be read and checked alone."""
@@ -224,8 +224,3 @@ def pieces(tensor: Tensor) -> list[Tensor]:
 def named(name: str) -> bool:
     """Whether a file may be one of a shelf."""
     return re.fullmatch(r"(finished|total)-[0-9]{5,9}\.bin", name) is not None
-
-
-def lost(error: Damaged) -> StoreError:
-    """What is said where sums of this very run cannot be read back."""
-    return StoreError(f"cannot read back sums from the disk ({error}): check the disk, then add --resume")
