@@ -8,7 +8,7 @@ import xarray as xr
 
 import armillary as arm
 from armillary.errors import RequestError, SourceError
-from armillary.printing.heads import head_table
+from armillary.printing.heads import heads_table
 from armillary.probes import naming
 from armillary.results import store
 from armillary.results.schema import GROUPS
@@ -72,7 +72,7 @@ def test_a_hand_built_induction_circuit_is_found_and_nothing_else_is_called_indu
     before = np.diagonal(panels.position_position.values[1:], 0)
     assert np.allclose(before[1:], np.nanmax(panels.position_position.values[2:], 1))
     assert float(peaks[0, 0]) < 0.1, "it looks at the token before, never at itself"
-    table = head_table(run)
+    table = heads_table(run)
     assert table.dominant_qk_term.tolist() == ["position → position", "", "residual → residual", ""]
     assert "constituents" not in arm.heads(run_of(view), view, progress=False).results
 

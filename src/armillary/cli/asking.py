@@ -42,7 +42,7 @@ def heads(
         require(opened.results, "heads", "corpus")
     if not head_tables.only_named(opened.results):
         opened = named(opened, progress=not quiet, **asdict(trust))
-    frame = head_tables.head_table(opened, kind)
+    frame = head_tables.heads_table(opened, kind)
     printed = head_tables.printed if every else head_tables.summary
     form.show_rows(lambda: printed(opened, frame), frame)
 

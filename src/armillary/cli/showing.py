@@ -25,6 +25,7 @@ Table = Annotated[
 def show(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folder of a run; with --table also several.")],
     table: Table = None,
+    wide: Annotated[bool, typer.Option("--wide", help="Print plug-in estimates and all nulls as well.")] = False,
     *,
     form: Form,
 ) -> None:
@@ -44,7 +45,8 @@ def show(
     elif len(opened) > 1:
         raise RequestError(f"expected one run for the table decomposition, got {len(opened)}: choose another --table")
     else:
-        shown = overview.decomposition(opened[0]) if table else overview.overview(opened[0])
+        chosen = overview.decomposition if table else overview.overview
+        shown = chosen(opened[0], wide=wide)
         form.show_rows(lambda: shown.printed, shown.rows)
 
 
@@ -52,20 +54,21 @@ def show(
 def compare(
     one: Annotated[Path, typer.Argument(help="Folder of a run.")],
     other: Annotated[Path, typer.Argument(help="Folder of another run.")],
+    everything: Annotated[bool, typer.Option("--all", help="Print every result, layer by layer.")] = False,
     *,
     form: Form,
 ) -> None:
-    """Print where two runs differ significantly, and the angles between their positional bases.
+    """Print where two runs differ significantly: six headline results, then the ten largest changes.
 
     JSON gives everything, angles in radians; CSV the results and their differences, without angles.
     """
-    from armillary.printing import comparison
+    from armillary.printing import changes, comparison
     from armillary.results.comparing import compare as compare_runs
     from armillary.results.store import open as open_run
 
     compared = compare_runs(open_run(one), open_run(other))
     form.show(
-        lambda: comparison.printed(compared),
+        lambda: comparison.printed(compared) if everything else changes.on_one_screen(compared),
         lambda: comparison.as_json(compared),
         lambda: str(comparison.difference_rows(compared).to_csv(index=False)),
     )

@@ -9,6 +9,15 @@ from armillary.results.angles import COUNT, MODES
 from armillary.results.store import Run
 
 RUNS = ("one", "other")
+HEADLINES = (
+    "position/share_corrected",
+    "position/rank_stable_corrected",
+    "position/relative_norm_corrected",
+    "context/silhouette",
+    "norms/norm",
+    "mixing/similarity_output",
+)
+"""The results that are asked about first, as far as both runs hold them."""
 SETTINGS = ("model", "model_sha256", "revision", "random_weights", "dtype", "corpus", "corpus_sha256", "contexts",
             "length", "seed", "first", "outliers", "bos", "crossing", "documents", "per_document")  # fmt: skip
 """What makes two runs different, as the provenance names it."""
