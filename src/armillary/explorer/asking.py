@@ -1,9 +1,9 @@
 """What the page asks of the model. The only file of the explorer that needs one: it is imported when asked."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -57,14 +57,25 @@ def loaded(run: Run, tell: Tell) -> "Model":
     return Model(run, view)
 
 
+class Pass(NamedTuple):
+    """One pass: its maps and states, and the attention calls of the untouched model, which its QK terms need."""
+
+    maps: xr.Dataset
+    calls: list[AttentionCall]
+
+    def size(self) -> int:
+        """Its bytes, nearly."""
+        tensors = [tensor for call in self.calls for tensor in (call.input, call.query, call.key, call.value)]
+        return int(self.maps.nbytes) + sum(tensor.nbytes for tensor in tensors)
+
+
 class Model:
     """A run's model, and what was last asked of it. `asked` is what `app.asked_for` gives."""
 
     def __init__(self, run: Run, view: View) -> None:
         self.run, self.view = run, view
-        self._maps = Kept(KEPT, lambda maps: int(maps.nbytes))
+        self._passes = Kept(KEPT, Pass.size)
         self._texts = Kept(100_000, len)
-        self._calls: tuple[Hashable, list[AttentionCall]] = (None, [])
 
     def look(self, asked: dict[str, Any], job: Job) -> dict[str, Any]:
         """The prompt's tokens and words, its shares by layer, and every head's entropy before and after a change."""
@@ -84,12 +95,12 @@ class Model:
         ids = self._ids(asked)
         before = self._read(ids, UNCHANGED, job)
         known = known_parts(self.view, self.run, block, len(ids))
-        seen = before.allowed.values[block].copy()
+        seen = before.maps.allowed.values[block].copy()
         if known.apart:
             seen[0] = seen[:, 0] = False
         if seen.sum(1).max() < 2:
             return {"panels": [], "least": 2 + known.apart}
-        call = self._calls_of(ids, job)[block]
+        call = before.calls[block]
         scores = dissecting.part_scores(self.view, call, known)[head]
         bilinear = self.view.heads(block).bilinear
         found = answers.parts(scores, seen)
@@ -103,7 +114,7 @@ class Model:
             raise RequestError(f"expected a position from 0 to {len(ids) - 1}, got {position}: choose a token")
         found = []
         for change in self._changes(asked):
-            states = torch.from_numpy(self._read(ids, change, job).states.values[:, position])
+            states = torch.from_numpy(self._read(ids, change, job).maps.states.values[:, position])
             with _interruptible(self.view, job):
                 top = likeliest(self.view, states.to(self.view.model.device, self.view.model.dtype), NEXT)
             found.append(answers.ranked(travelling.texts_of(self.view, top.token), top.probability))
@@ -128,7 +139,7 @@ class Model:
         """The paths of the prompt's last tokens over the sphere, in two sets of three directions."""
         self.view.known_family("the final norm")
         ids = self._ids(asked)
-        stream = [torch.from_numpy(state) for state in self._read(ids, UNCHANGED, job).states.values]
+        stream = [torch.from_numpy(state) for state in self._read(ids, UNCHANGED, job).maps.states.values]
         states = travelling.on_sphere(self.view, [state.to(self.view.model.dtype) for state in stream])
         places, _ = travelling.places_of(self.view, states, seed=0, umap=False)
         counted = travelling.counted_tokens(self.view, ids)
@@ -174,38 +185,30 @@ class Model:
     def _both(self, asked: dict[str, Any], job: Job) -> list[xr.Dataset]:
         """The maps of the prompt, and beside them those of the changed model."""
         ids = self._ids(asked)
-        return [self._read(ids, change, job) for change in self._changes(asked)]
+        return [self._read(ids, change, job).maps for change in self._changes(asked)]
 
-    def _read(self, ids: Ids, change: Change, job: Job) -> xr.Dataset:
+    def _read(self, ids: Ids, change: Change, job: Job) -> Pass:
         """All maps and states of a prompt, kept for the next question about it."""
-        return self._maps(("prompt", ids.tobytes(), change), lambda: self._pass(ids, change, job))
+        return self._passes(("prompt", ids.tobytes(), change), lambda: self._pass(ids, change, job))
 
-    def _pass(self, ids: Ids, change: Change, job: Job) -> xr.Dataset:
+    def _pass(self, ids: Ids, change: Change, job: Job) -> Pass:
         calls: list[AttentionCall] = []
         with _interruptible(self.view, job), changed(self.view, change) as note:
             maps = prompt(self.view, ids, receive=calls.append if change.nothing else None)
-        if change.nothing:
-            self._calls = (ids.tobytes(), calls)
         kept = maps.drop_vars("logits").assign_attrs(note=note)
         if not has(self.run.results, "residual/position_basis"):
-            return kept.assign(counted=np.arange(len(ids)))
+            return Pass(kept.assign(counted=np.arange(len(ids))), calls)
         split = prompt_split(self.run.results, maps.states.values)
-        return kept.assign(share=(("layer", "component"), split.share), counted=split.counted)
-
-    def _calls_of(self, ids: Ids, job: Job) -> list[AttentionCall]:
-        """The attention calls of a prompt; those of the last one read are there without a pass."""
-        if self._calls[0] != ids.tobytes():
-            self._pass(ids, UNCHANGED, job)
-        return self._calls[1]
+        return Pass(kept.assign(share=(("layer", "component"), split.share), counted=split.counted), calls)
 
     def _window(self, ids: Ids, job: Job) -> xr.Dataset:
         """The maps of one of the run's own windows."""
 
-        def read() -> xr.Dataset:
+        def read() -> Pass:
             with _interruptible(self.view, job):
-                return prompt(self.view, ids)[["text", "pattern"]]
+                return Pass(prompt(self.view, ids)[["text", "pattern"]], [])
 
-        return self._maps(("window", ids.tobytes()), read)
+        return self._passes(("window", ids.tobytes()), read).maps
 
 
 @contextmanager

@@ -26,6 +26,7 @@ function layersTable(layers, title) {
 export function showNext(box, found, token) {
   const names = found.next.length > 1 ? TITLES : [""];
   const top = Math.max(...found.next.flat().map(({ probability }) => probability));
+  box.dataset.position = found.position;
   box.replaceChildren(
     el("h2", {}, "Next token"),
     el("section", { class: "card" },
