@@ -105,6 +105,7 @@ export class Answers {
       ramp(0, high, "attention, by square root", "rooted"), el("div", { class: figures.length > 1 ? "mosaic pairs" : "mosaic alone" }, figures),
       el("p", {}, `Queries down, keys across. Hatched: a query may not attend there${state().first === "hide" ? ", or hidden" : ""}. Mean entropy of the whole map: ${entropy}.`)));
     for (const canvas of this.places.maps.querySelectorAll("canvas")) canvas.redraw();
+    this.box.dataset.read = this.held.key;
     this.box.dataset.shown = `L${asked.block}H${asked.head} ${state().other} ${state().level} ${state().first}`;
   }
 

@@ -22,15 +22,19 @@ export async function claims(main, run, signal) {
     said.textContent = `${left} of ${count(rows.length, "claim")}`;
   };
   field.addEventListener("input", filter);
-  main.replaceChildren(summary(found), el("div", { class: "controls" }, el("label", { for: "claims-words" }, "Search the claims", field)), said, el("div", { class: "claims" }, rows));
+  const search = (words) => {
+    field.value = field.value === words ? "" : words;
+    filter();
+  };
+  main.replaceChildren(summary(found, search), el("div", { class: "controls" }, el("label", { for: "claims-words" }, "Search the claims", field)), said, el("div", { class: "claims" }, rows));
   filter();
 }
 
-/** How many claims have which verdict. */
-function summary({ verdicts, words }) {
+/** How many claims have which verdict; pressing one shows these alone. */
+function summary({ verdicts, words }, search) {
   const counts = Object.keys(words).map((word) => [word, verdicts.filter(({ verdict }) => verdict === word).length]);
   const held = counts.filter(([, many]) => many);
-  return el("ul", { class: "kinds" }, held.map(([word, many]) => el("li", { title: words[word] }, `${many} ${word}`)));
+  return el("div", { class: "kinds" }, held.map(([word, many]) => el("button", { type: "button", title: words[word], onclick: () => search(word) }, `${word} ${many}`)));
 }
 
 function row({ id, document, place, statement, verdict, quantity, published, corrected, measured, se, why }, found) {

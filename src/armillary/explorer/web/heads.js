@@ -189,9 +189,9 @@ function list(found, run) {
   const shown = passing.sort((one, other) => (other.value ?? -Infinity) - (one.value ?? -Infinity)).slice(0, LISTED);
   const rows = shown.map(({ block, head, value, kind }) => el("tr", {},
     el("th", { scope: "row" }, el("a", { href: link({ view: "heads", block, head }) }, `L${block}H${head}`)),
-    el("td", {}, run.kinds[kind] ?? "–"), el("td", { class: "number" }, number(value))));
+    found.kinds ? el("td", {}, run.kinds[kind] ?? "–") : null, el("td", { class: "number" }, number(value))));
   return el("div", {}, el("h2", {}, "Highest first"), el("p", { class: "hint" }, CHOOSE),
-    el("table", { class: "ranked" }, el("thead", {}, el("tr", {}, el("th", {}, "head"), el("th", {}, "kind"), el("th", { class: "number" }, found.label))), el("tbody", {}, rows)),
+    el("table", { class: "ranked" }, el("thead", {}, el("tr", {}, el("th", {}, "head"), found.kinds ? el("th", {}, "kind") : null, el("th", { class: "number" }, found.label))), el("tbody", {}, rows)),
     passing.length > LISTED ? el("p", { class: "hint" }, `The first ${LISTED} of ${passing.length}.`) : null);
 }
 
