@@ -1,6 +1,5 @@
 """The commands that show what a run holds: as tables, figures and pages."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,6 @@ from armillary.cli.flags import spread
 from armillary.cli.output import Form, console
 from armillary.errors import RequestError
 
-Picture = StrEnum("Picture", ["svg", "pdf", "png"])
 Table = Annotated[
     str | None,
     typer.Option(
@@ -102,7 +100,7 @@ def explore(
 def figure(
     run: RunFolder,
     name: Annotated[str | None, typer.Argument(help="Which figure; without a name, they are listed.")] = None,
-    format: Annotated[Picture, typer.Option(help="The format of the file.")] = Picture.svg,
+    format: Annotated[str, typer.Option(help="The format of the file.", metavar="svg|pdf|png")] = "svg",
     out: Annotated[Path | None, typer.Option(help="The file. [default: NAME.FORMAT]", show_default=False)] = None,
 ) -> None:
     """Write one figure of a run as a file for a paper, or list those that the run has."""
@@ -115,5 +113,5 @@ def figure(
         for offered in available(opened.results):
             typer.echo(f"{offered.name:22} {offered.section:10} {offered.finding(opened.results)}")
     else:
-        path = out if out is not None and out.suffix else (out or Path(name)).with_suffix(f".{format.value}")
+        path = out if out is not None and out.suffix else (out or Path(name)).with_suffix(f".{format}")
         typer.echo(f"figure: {write_figure(opened, name, path)}")

@@ -111,9 +111,7 @@ def names(scores: dict[str, Score], entropy_relative: PerHead) -> Shaped[np.ndar
     return np.where((found == "") & (entropy_relative >= UNIFORM), "uniform", found)
 
 
-def all_names(
-    scores: dict[str, Score], kind: Shaped[np.ndarray, "block head"]
-) -> Shaped[np.ndarray, "block head"]:
+def all_names(scores: dict[str, Score], kind: Shaped[np.ndarray, "block head"]) -> Shaped[np.ndarray, "block head"]:
     """Every name that fits a head, joined by commas, the one that it has first; empty where none does."""
     found = kind.astype(object)
     for name, share in (SPECIAL | GENERAL).items():

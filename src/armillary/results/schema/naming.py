@@ -186,7 +186,11 @@ GROUPS: dict[str, Group] = {
         {
             "kind": Variable(PER_HEAD, "text", f"{', '.join(KINDS)}; empty where none fits", label="kind"),
             "labels": Variable(
-                PER_HEAD, "text", "every kind whose threshold the head passes, its kind first", "labels", optional=True
+                PER_HEAD,
+                "text",
+                "every kind whose threshold the head passes, its kind first",
+                label="labels",
+                optional=True,
             ),
         }
         | scores(),
