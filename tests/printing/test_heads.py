@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 import transformers
+import xarray as xr
 from rich.console import Console
 
 import armillary as arm
@@ -134,7 +135,7 @@ def test_the_summary_names_the_heads_of_each_kind_best_first(many):
         expected += [f"L{block}H{head}" for block, head in score.index]
     assert [row[0] for row in rows] == expected
     assert len(rows) == (frame.kind != "").sum() == 12
-    assert "4 heads have no kind." in shown(summary(many, frame), 140)
+    assert "12 of 16 heads have a kind" in shown(summary(many, frame), 140)
     assert [row[1] for row in rows[:5]] == [
         "induction",
         "induction",
@@ -155,12 +156,28 @@ def test_every_head_is_printed_on_request(many, folder, command):
     assert full.count("L1H3") >= brief.count("L1H3") == 1
 
 
-def test_a_single_head_without_kind_is_one(many):
-    kinds = many.results["taxonomy"].kind.values.copy()
-    kinds[kinds == ""] = "local"
-    kinds[0, 0] = ""
+def test_the_summary_prints_five_heads_of_a_kind_and_counts_the_others(many):
+    kinds = np.full_like(many.results["taxonomy"].kind.values, "local")
+    kinds[0, :3] = "sink"
     run = Run(made_up.changed(many.results, taxonomy__kind=kinds))
-    assert "\n1 head has no kind.\n" in shown(summary(run, heads_table(run)), 200)
+    text = shown(summary(run, heads_table(run)), 80)
+    assert sum(line.startswith("L") for line in text.splitlines()) == 3 + 5
+    assert "8 more heads have a kind: --kind sink prints one kind, --all every head." in " ".join(text.split())
+    alone = shown(summary(run, heads_table(run, "local")), 80)
+    assert sum(line.startswith("L") for line in alone.splitlines()) == 13
+
+
+def test_a_head_that_is_several_things_says_so_its_kind_first(many):
+    labels = many.results["taxonomy"].kind.values.astype(object)
+    first = tuple(np.argwhere(labels == "induction")[0])
+    labels[first] = "induction, sink"
+    taxonomy = many.results["taxonomy"].to_dataset().assign(labels=(("block", "head"), labels.astype(str)))
+    groups = {f"/{name}": node.to_dataset() for name, node in many.results.children.items()} | {"/taxonomy": taxonomy}
+    run = Run(xr.DataTree.from_dict(groups))
+    lines = shown(summary(run, heads_table(run)), 100).splitlines()
+    line = next(line for line in lines if line.startswith("L{}H{} ".format(*first)))
+    assert line.index("induction") < line.index("attention sink")
+    assert heads_table(run).loc[first].labels == "induction, sink"
 
 
 def test_a_run_without_kinds_shows_what_heads_do(many):
@@ -195,6 +212,4 @@ def test_the_text_table_counts_every_kind_and_names_the_null(run):
     assert "Highest score of any head of the random-weight control, in %: induction " in words
     assert "± one standard error (SE) over 8 windows; attention sink, local: text, ± one SE over " in words
     assert "dominant QK term: query → key, the largest share of the logits' variance." in words
-    for kind in KINDS.values():
-        assert f" {kind}" in text
-    assert "0 heads have no kind." in text
+    assert "8 of 8 heads have a kind (8 uniform)" in text
