@@ -20,6 +20,12 @@ export class Answers {
     this.places = Object.fromEntries(PARTS.map((name) => [name, el("div", { id: `answer-${name}` })]));
   }
 
+  /** Nothing of an earlier prompt stays below a refusal. */
+  clear() {
+    this.held = null;
+    this.box.replaceChildren();
+  }
+
   /** Show what the address asks for; the model is asked for what is not held yet. */
   async show(asked, signal) {
     const key = JSON.stringify([asked.prompt, asked.alpha, asked.only, asked.without]);

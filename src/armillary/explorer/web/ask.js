@@ -48,6 +48,7 @@ export async function ask(main, run, signal) {
       await answers.show(question(run), asking.signal);
     } catch (error) {
       if (error.name === "AbortError") return;
+      answers.clear();
       said.replaceChildren(problem(error.message));
       model.follow();
     }
