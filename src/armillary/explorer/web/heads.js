@@ -30,6 +30,7 @@ export async function heads(main, run, signal) {
   const choose = (block, head) => {
     settle();
     change({ block, head });
+    if (innerWidth < 900) detail.scrollIntoView(); // on a phone it stands below the map
     return detailed();
   };
   const filtered = () => {
