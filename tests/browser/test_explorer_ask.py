@@ -237,8 +237,9 @@ def test_what_needs_no_pass_is_there_at_once_and_a_pass_soon(smollm2, served, vi
         for name, (selector, value, sign) in WITHOUT_PASS.items():
             took[name] = tab.evaluate(AFTER, [[selector, value], sign])
             tab.wait_for_timeout(1500)
+        took["another α"] = tab.evaluate(AFTER, [["#change input[type=range]", "4"], "#answers[data-read*=',2,null']"])
         for name, milliseconds in took.items():
             record_property(name, milliseconds)
             print(f"{name}: {milliseconds:.0f} ms")
         assert max(took[name] for name in WITHOUT_PASS) < 300
-        assert took["a new prompt"] < 2000
+        assert max(took["a new prompt"], took["another α"]) < 2000

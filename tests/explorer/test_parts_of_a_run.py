@@ -58,8 +58,11 @@ def test_a_head_of_names_alone_has_its_scores_and_qk_terms_and_says_what_adds_th
     page = client_of(tiny_run.holding(whole, tmp_path / "run", "names.nc"))
     found = page.get("/api/heads/1/3").json()
     assert [picture["title"] for picture in found["figures"]] == ["QK terms: share of the logits' variance"]
-    added = [f"armillary {command}" for command in ("survey --heads", "weights --run", "stores --run")]
-    assert found["missing"] == [f"Not in this run. `{line}` adds it." for line in added]
+    assert found["missing"] == [
+        "Attention on text: not in this run. `armillary survey --heads` adds it.",
+        "Weights: not in this run. `armillary weights` adds it.",
+        "Readings: not in this run. `armillary stores` adds it.",
+    ]
     assert [row["name"] for row in found["rows"]] == [
         f"taxonomy/{name}" for name in ("induction", "duplicate", "previous", "sink", "local")
     ]

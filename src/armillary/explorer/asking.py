@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 import xarray as xr
 
 from armillary.corpora.tokens import encoded
@@ -18,16 +17,17 @@ from armillary.explorer.keeping import Kept
 from armillary.explorer.splitting import prompt_split
 from armillary.explorer.worker import Job, Tell
 from armillary.models.attention import AttentionCall
-from armillary.models.decoding import has_head, likeliest
+from armillary.models.decoding import has_head
 from armillary.models.hooks import hooked
 from armillary.models.interventions import Change, changed
 from armillary.models.view import View
 from armillary.probes import constituents as dissecting
-from armillary.probes import travel as travelling
 from armillary.probes.inputs import known_parts
 from armillary.probes.reloading import refuse_another, reloaded
+from armillary.probes.travel import followed
 from armillary.prompts.continuation import continuation
 from armillary.prompts.ids import Ids, prompt_ids
+from armillary.prompts.lens import token_lens
 from armillary.prompts.prompt import prompt
 from armillary.results.reading import has, require
 from armillary.results.store import Run
@@ -114,10 +114,9 @@ class Model:
             raise RequestError(f"expected a position from 0 to {len(ids) - 1}, got {position}: choose a token")
         found = []
         for change in self._changes(asked):
-            states = torch.from_numpy(self._read(ids, change, job).maps.states.values[:, position])
+            states = self._read(ids, change, job).maps.states.values[:, position]
             with _interruptible(self.view, job):
-                top = likeliest(self.view, states.to(self.view.model.device, self.view.model.dtype), NEXT)
-            found.append(answers.ranked(travelling.texts_of(self.view, top.token), top.probability))
+                found.append(answers.ranked(*token_lens(self.view, states, NEXT)))
         return {
             "position": position,
             "next": [layers[-1] for layers in found],
@@ -139,12 +138,7 @@ class Model:
         """The paths of the prompt's last tokens over the sphere, in two sets of three directions."""
         self.view.known_family("the final norm")
         ids = self._ids(asked)
-        stream = [torch.from_numpy(state) for state in self._read(ids, UNCHANGED, job).maps.states.values]
-        states = travelling.on_sphere(self.view, [state.to(self.view.model.dtype) for state in stream])
-        places, _ = travelling.places_of(self.view, states, seed=0, umap=False)
-        counted = travelling.counted_tokens(self.view, ids)
-        texts = travelling.texts_of(self.view, ids)
-        return answers.travel(places.assign(text=("position", texts), counted=("position", counted)))
+        return answers.travel(followed(self.view, ids, self._read(ids, UNCHANGED, job).maps.states.values))
 
     def examples(self, asked: dict[str, Any], job: Job) -> dict[str, Any]:
         """Pairs of tokens of the run's own windows between which a head has most attention, with the text around."""

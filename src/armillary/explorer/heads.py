@@ -12,6 +12,7 @@ from armillary.explorer import pictures
 from armillary.figures.heads.names import kinds_of
 from armillary.reporting.plots import naming
 from armillary.results.reading import array, has, label_of, numbers, require, row_of
+from armillary.results.schema import GROUPS
 from armillary.results.schema.heads import SCALARS
 from armillary.results.schema.naming import KINDS, SCORES
 from armillary.results.schema.stores import SIDE_NAMES
@@ -36,12 +37,12 @@ SIDES = {
 }
 
 PAGE = {
-    "heads/map": "armillary survey --heads",
-    "constituents/share": "armillary heads",
-    "weights/singular_value_qk": "armillary weights --run",
-    "stores/text": "armillary stores --run",
+    "heads/map": "Attention on text",
+    "constituents/share": "QK terms",
+    "weights/singular_value_qk": "Weights",
+    "stores/text": "Readings",
 }
-"""What a head's page is made of, and the command that adds it to a run."""
+"""What a head's page is made of, in words."""
 
 
 class Unknown(RequestError):  # noqa: N818  (it reads as a word)
@@ -118,8 +119,13 @@ def head(run: Run, block: int, number: int) -> dict[str, Any]:
         "rows": [row | known(results, row["name"], at) for row in rows],
         "figures": [head_picture(results, path, at) for path in pictures.HEADS if has(results, path)],
         "readings": readings(results, block, number),
-        "missing": [f"Not in this run. `{line}` adds it." for path, line in PAGE.items() if not has(results, path)],
+        "missing": [lacking(path) for path in PAGE if not has(results, path)],
     }
+
+
+def lacking(path: str) -> str:
+    """What a head's page does not have, and the command that adds it."""
+    return f"{PAGE[path]}: not in this run. `{GROUPS[path.partition('/')[0]].command}` adds it."
 
 
 def head_picture(results: xr.DataTree, path: str, at: dict[str, int]) -> dict[str, Any]:

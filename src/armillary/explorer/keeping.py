@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Kept:
-    """Answers by what was asked, dropped from the oldest on when they exceed so many bytes together."""
+    """Answers by what was asked, dropped from the oldest on when they take too many bytes together."""
 
     def __init__(self, most: int, size: Callable[[Any], int]) -> None:
         self._most, self._size = most, size

@@ -76,6 +76,14 @@ def travel_groups(view: View, ids: Ids, *, seed: int, lens: bool | None, umap: b
     return {"travel": described("travel", whole).assign_attrs(about)}
 
 
+def followed(view: View, ids: Ids, states: States) -> xr.Dataset:
+    """Where states that were read already stand on the sphere, without the lens and without the control."""
+    stream = [torch.from_numpy(state).to(view.model.device, view.model.dtype) for state in states]
+    places, _ = places_of(view, on_sphere(view, stream), seed=0, umap=False)
+    counted = counted_tokens(view, ids)
+    return places.assign(text=("position", texts_of(view, ids)), counted=("position", counted))
+
+
 def stream_states(view: View, ids: Ids) -> list[torch.Tensor]:
     """The hidden states [position, d_model] of every layer, before a final norm; refused where not finite."""
     with torch.inference_mode(), reading(view, attention=False) as read:

@@ -20,6 +20,12 @@ export class Answers {
     this.places = Object.fromEntries(PARTS.map((name) => [name, el("div", { id: `answer-${name}` })]));
   }
 
+  /** Nothing of an earlier prompt stays below a refusal. */
+  clear() {
+    this.held = null;
+    this.box.replaceChildren();
+  }
+
   /** Show what the address asks for; the model is asked for what is not held yet. */
   async show(asked, signal) {
     const key = JSON.stringify([asked.prompt, asked.alpha, asked.only, asked.without]);
@@ -94,7 +100,7 @@ export class Answers {
     if (changed) shown.push([changeWords(asked), found, asked.block, asked.head, true]);
     if (beside) shown.push(["", beside, other[0], other[1], false]);
     if (beside && changed) shown.push([changeWords(asked), beside, other[0], other[1], true]);
-    const maps = shown.map(([words, source, block, head, after]) => ({ ...this.map(source, head, after), title: `L${block}H${head}${words ? `, ${words}` : shown.length > 1 ? ", unchanged" : ""}${this.kind(block, head)}`, entropy: this.held.look.entropy[after ? 1 : 0][block][head] }));
+    const maps = shown.map(([words, source, block, head, after]) => ({ ...this.map(source, head, after), title: `L${block}H${head}${this.kind(block, head)}${words ? `, ${words}` : shown.length > 1 ? ", unchanged" : ""}`, entropy: this.held.look.entropy[after ? 1 : 0][block][head] }));
     const high = maps.reduce((most, { values }) => values.reduce((one, other) => Math.max(one, other), most), 1e-9);
     this.drawTokens(asked, maps[0]);
     this.drawStrip(asked, found, heads);

@@ -48,6 +48,7 @@ export async function ask(main, run, signal) {
       await answers.show(question(run), asking.signal);
     } catch (error) {
       if (error.name === "AbortError") return;
+      answers.clear();
       said.replaceChildren(problem(error.message));
       model.follow();
     }
@@ -78,7 +79,7 @@ export async function ask(main, run, signal) {
 
 /** The heads that have a kind, by kind, as a list to choose from. */
 function namedHeads(run) {
-  return Object.entries(run.kinds).map(([kind, word]) => [word, run.named.filter((one) => one.kind === kind).map(({ block, head, score }) => [`L${block}H${head}`, `L${block}H${head} ${number(score)}`])]).filter(([, heads]) => heads.length);
+  return Object.entries(run.kinds).map(([kind, word]) => [word, run.named.filter((one) => one.kind === kind).map(({ block, head, score }) => [`L${block}H${head}`, `L${block}H${head} ${score.toFixed(2)}`])]).filter(([, heads]) => heads.length);
 }
 
 /** A field for any head; the named ones are proposed. */
@@ -126,7 +127,7 @@ function controls(run, again) {
     el("div", { class: "controls" }, level, way, el("label", { class: "check" }, first, "Hide the first token and renormalise")),
     el("details", { id: "change" }, el("summary", {}, "Change the model"), el("div", { class: "controls" }, alpha, only, without),
       el("p", { class: "hint" }, "Scores go with α². Whatever is changed is shown beside the untouched model: maps, next token, continuation.")),
-    el("datalist", { id: "named-heads" }, run.named.map(({ block, head, kind, score }) => el("option", { value: `L${block}H${head}` }, `${run.kinds[kind]} ${number(score)}`))));
+    el("datalist", { id: "named-heads" }, run.named.map(({ block, head, kind, score }) => el("option", { value: `L${block}H${head}` }, `${run.kinds[kind]} ${score.toFixed(2)}`))));
   bar.sync = () => {
     const now = state();
     const at = looked(run);

@@ -30,6 +30,7 @@ export async function heads(main, run, signal) {
   const choose = (block, head) => {
     settle();
     change({ block, head });
+    if (innerWidth < 900) detail.scrollIntoView(); // on a phone it stands below the map
     return detailed();
   };
   const filtered = () => {
@@ -174,7 +175,7 @@ function namedList(found, run) {
   const rows = Object.entries(run.kinds).map(([kind, word]) => {
     const heads = run.named.filter((one) => one.kind === kind && fits(one.block, one.head));
     const some = all ? heads : heads.slice(0, EACH);
-    const links = some.map(({ block, head, score }) => el("a", { href: link({ view: "heads", block, head }) }, `L${block}H${head} ${number(score)}`));
+    const links = some.map(({ block, head, score }) => el("a", { href: link({ view: "heads", block, head }) }, `L${block}H${head} ${score.toFixed(2)}`));
     return heads.length ? el("li", {}, el("h3", {}, word), links, some.length < heads.length ? el("span", { class: "hint" }, `and ${heads.length - some.length} more`) : null) : null;
   });
   return el("div", {}, el("h2", {}, "Heads by kind, with their score"), el("p", { class: "hint" }, CHOOSE), el("ul", { class: "listed" }, rows));
