@@ -76,13 +76,18 @@ IDENTITY = {
 
 BY_TOKEN = {
     "token_variance_share": Variable(
-        axes("layer sample"), "1", "a sampled token's share of the layer's variance; NaN: massive and left out", share=True
+        axes("layer sample"),
+        "1",
+        "a sampled token's share of the layer's variance; NaN: massive and left out",
+        share=True,
     ),
     "dominant_share": Variable(
         LAYER, "1", "what the dominant tokens hold together", label="share of variance in dominant tokens", share=True
     ),
     "dominant": Variable(
-        axes("sample"), "true or false", "whether it holds over 10 times its even share of a layer where such tokens hold over 10 %"
+        axes("sample"),
+        "true or false",
+        "whether it holds over 10 times its even share of a layer where such tokens hold over 10 %",
     ),
     "participation_ratio": Variable(LAYER, "directions", "(tr C)² / tr C² of the sample's covariance C"),
     "participation_ratio_less_dominant": Variable(LAYER, "directions", "the same without the dominant tokens"),
