@@ -70,20 +70,25 @@ def half_ruler(text: str, across: float, height: int) -> dict[str, object]:
 
 
 def finding(results: xr.DataTree) -> str:
-    """Which head it is and why; one window is an example and no evidence."""
+    """Which head it is."""
     place = [float(numbers(results, f"six_panels/{name}")) for name in ("block", "head")]
     if not np.isfinite(place).all() or not np.isfinite(numbers(results, "six_panels/logits")).any():
         return f"The QK terms of the example head are {NOT_ESTIMABLE}"
-    name = f"L{place[0]:.0f}H{place[1]:.0f}"
-    finding = f"Example, no evidence: {name} in one window"
+    return f"Example: the QK terms of L{place[0]:.0f}H{place[1]:.0f} in one window"
+
+
+def detail(results: xr.DataTree) -> str:
+    """Why this head was taken; one window is an example and no evidence."""
+    place = [float(numbers(results, f"six_panels/{name}")) for name in ("block", "head")]
     path = "constituents/share"
+    name = f"L{place[0]:.0f}H{place[1]:.0f}" if np.isfinite(place).all() else ""
     if not has(results, path) or name not in labels(results, path):
-        return finding
+        return ""
     position = PARTS.index("position")
     terms = per_head(results, path, part_query=position, part_key=position)
     head = labels(results, path).index(name)
     share = quoted(float(terms.value[head]), float(terms.margin(terms.value.size)[head]), "%")
-    return f"{finding}, the head with the largest position\u00a0→\u00a0position share of the logits' variance, {share}"
+    return f"{name} has the largest position\u00a0→\u00a0position share of the logits' variance, {share}"
 
 
 FIGURES = (
@@ -100,5 +105,6 @@ FIGURES = (
         f"share. Empty: masked. ± in the title: {error_words('constituents/share')}.",
         "q_a k_bᵀ for a, b in position, residual, with scale and rotation; logits before soft cap, ALiBi and mask",
         "Song & Zhong (2023), equation 10 and Figures 31 to 34; docs/measures.md",
+        detail,
     ),
 )

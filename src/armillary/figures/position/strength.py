@@ -250,7 +250,7 @@ FIGURES = (
         spectrum,
         "How the positional basis spreads over its modes. A mode counts where its held-out energy exceeds the null; "
         "energies that are not positive or below 10⁻⁶ of the largest are left out. The slider chooses the layer.",
-        "energy_k = mean over folds f of uᵀ M_f P₋fᵀ u, u the k-th mode found without fold f; plug-in: σ_k² of "
+        "energy_k = mean over folds f of uᵀ M_f P_{−f}ᵀ u, u the k-th mode found without fold f; plug-in: σ_k² of "
         "position_basis",
         "Song & Zhong (2023), Figure 3 (left)",
         spectrum_detail,
