@@ -43,13 +43,14 @@ def names(results: xr.DataTree) -> go.Figure:
     kind = kinds_of(results)
     blocks, heads = kind.shape
     figure = panels(height=field_height(blocks) + 40)
+    words = scores_in_words(results)
     size = float(np.clip(min(300 / max(heads, 1), 330 / max(blocks, 1)), 4, 18))  # no square lies on another
     for stored, name in (KINDS | {"": UNNAMED}).items():
         block, head = np.nonzero(kind == stored)
         trace = go.Scatter(x=head, y=block, mode="markers", name=name)
         symbol = "square" if stored else "square-open"
         marker = {"symbol": symbol, "size": size, "color": HEADS.get(stored, NULL)}
-        trace.update(marker=marker, customdata=[scores_of(results, *place) for place in zip(block, head, strict=True)])
+        trace.update(marker=marker, customdata=[[words[place]] for place in zip(block, head, strict=True)])
         trace.update(hovertemplate=f"L%{{y}}H%{{x}}: {name}<br>%{{customdata[0]}}<extra></extra>")
         if block.size:
             figure.add_trace(trace)
@@ -57,11 +58,13 @@ def names(results: xr.DataTree) -> go.Figure:
     return head_axes(axes(figure, "head", "block"), blocks, heads)
 
 
-def scores_of(results: xr.DataTree, block: int, head: int) -> list[str]:
-    """All scores of a head in words, for whoever points at it and for the file of numbers."""
-    known = [name for name in SCORES if has(results, f"taxonomy/{name}")]
-    values = {name: float(numbers(results, f"taxonomy/{name}", block=int(block), head=int(head))) for name in known}
-    return [", ".join(f"{KINDS[name]} {number(100 * value)} %" for name, value in values.items() if np.isfinite(value))]
+def scores_in_words(results: xr.DataTree) -> dict[tuple[int, int], str]:
+    """All scores of each head, for whoever points at it and for the file of numbers."""
+    scores = {KINDS[name]: numbers(results, f"taxonomy/{name}") for name in SCORES if has(results, f"taxonomy/{name}")}
+    return {
+        place: ", ".join(f"{name} {number(100 * float(values[place]))} %" for name, values in scores.items())
+        for place in np.ndindex(kinds_of(results).shape)
+    }
 
 
 def names_finding(results: xr.DataTree) -> str:

@@ -7,10 +7,10 @@ import plotly.graph_objects as go
 import xarray as xr
 
 SECTIONS = (
-    *("states", "position", "context", "depth", "heads", "weights", "localization", "sphere", "gaussian"),
+    *("position", "context", "states", "heads", "depth", "weights", "localization", "sphere", "gaussian"),
     "training",
 )
-"""The order of the data flow; sections that are not named here come after these."""
+"""The order in which a reader asks; sections that are not named here come after these."""
 
 
 @dataclass(frozen=True)
