@@ -16,7 +16,7 @@ import made_up
 from armillary import cli
 from armillary.errors import RequestError, StoreError
 from armillary.figures import FIGURES, SECTIONS, Figure, available
-from armillary.reporting.answers import answers as first_screen
+from armillary.reporting.questions import answers as first_screen
 from armillary.reporting.content import run_report
 from armillary.reporting.kinds import Plot
 from armillary.reporting.page import inert

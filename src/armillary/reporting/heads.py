@@ -5,6 +5,7 @@ import xarray as xr
 
 from armillary.figures.heads.maps import by_head
 from armillary.figures.heads.names import UNNAMED, kinds_of, parts_of
+from armillary.figures.heads.text import sinks
 from armillary.figures.kit.words import number, quoted
 from armillary.measures.errors.jackknife import half_width
 from armillary.reporting.kinds import Heads
@@ -25,6 +26,7 @@ SECTIONS = {
 }
 """Groups in the order of a card, and how a card calls them; other groups come after these under their own name."""
 
+SINK = "the mean query position: most attention is on the first token"
 BESIDE = (*ENDINGS, "_null", "_without")
 TABLE = (
     *(f"taxonomy/{name}" for name in ("induction", "previous", "duplicate", "sink", "local")),
@@ -75,6 +77,8 @@ def measured_lines(results: xr.DataTree, shape: tuple[int, int]) -> list[tuple[t
             if path == "taxonomy/kind" or not kept(path):
                 continue
             texts = words(results, path) if variable.dtype.kind in "OUS" else figures(results, path)
+            if path == "heads/distance":
+                texts = [f"{text} ({SINK})" if sink else text for text, sink in zip(texts, sinks(results), strict=True)]
             found.append(((SECTIONS.get(str(group), str(group).replace("_", " ")), label_of(path)), texts))
     return found
 

@@ -184,7 +184,13 @@ def prose(text: str) -> str:
 
     Lines do not break between a number and its error or its per cent.
     """
-    fixed = escape(text).replace(" %", "\u00a0%").replace(" ± ", "\u00a0±\u00a0").replace(" ×", "\u00a0×")
+    fixed = (
+        escape(text)
+        .replace(" %", "\u00a0%")
+        .replace(" ± ", "\u00a0±\u00a0")
+        .replace(" ×", "\u00a0×")
+        .replace("‘ ", "‘\u00a0")
+    )
     linked = re.sub(r"\bL(\d+)H(\d+)\b", r'<a class="head" href="#L\1H\2">L\1H\2</a>', fixed)
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", linked)
 

@@ -121,7 +121,7 @@ ON_DARK = {
     NULL: "#A6A6A6",
     NULL_ON_BARS: "#E8E8E8",
     RUN_1: "#D0A92C",
-    "#00507E": "#9AD0F5",
+    "#00507E": "#1F77AC",
     **{pale(colour): dim(colour) for colour in (POSITION, CONTEXT, RESIDUAL)},
 }
 """Brighter shades of the same hues for a dark page, on which the others are lost; bars get darker, nulls lighter."""

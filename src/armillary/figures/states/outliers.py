@@ -74,6 +74,12 @@ def draw_first(figure: go.Figure, results: xr.DataTree) -> None:
     first = first_ratios(results)
     if first is not None and np.isfinite(first).any():
         draw_line(figure, first, FIRST, POSITION)
+        if len(list(figure.select_xaxes())) > 1:
+            best = largest(first)
+            dot = go.Scatter(x=[0], y=[first[best]], mode="markers", name=FIRST, legendgroup=FIRST, showlegend=False)
+            dot.update(marker={"color": POSITION, "size": 9}, customdata=[["all", best]])
+            dot.update(hovertemplate="position 0, mean of all windows: %{y:.0f} times in layer %{customdata[1]}")
+            figure.add_trace(dot, 2, 1)
 
 
 def draw_tokens(figure: go.Figure, ratio: np.ndarray, some: pd.DataFrame, name: str, colour: str) -> None:
