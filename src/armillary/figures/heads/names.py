@@ -190,7 +190,9 @@ def scores_detail(results: xr.DataTree) -> str:
     return f"Clearest head of each kind: {'; '.join(best_of)}" if best_of else ""
 
 
-def higher(score: Estimate, heads: list[str], mine: Bool[np.ndarray, " head"], kind: Kinds) -> str:
+def higher(
+    score: Estimate, heads: list[str], mine: Bool[np.ndarray, " head"], kind: Shaped[np.ndarray, " head"]
+) -> str:
     """A head of another kind with a higher score than any of this one, named beside it."""
     top = largest(score.value)
     if mine[top] or not kind[top]:

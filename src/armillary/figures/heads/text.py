@@ -160,7 +160,12 @@ def distances_detail(results: xr.DataTree) -> str:
     if not shown:
         return ""
     count = int(sinks(results).sum())
-    words = f"{count} heads with most attention on the first token are left out: theirs is the mean query position"
+    heads = (
+        "1 head with most attention on the first token is"
+        if count == 1
+        else (f"{count} heads with most attention on the first token are")
+    )
+    words = f"{heads} left out: theirs is the mean query position"
     far = f"The farthest reach {at(distance, shown[-1])} tokens ({names[shown[-1]]})"
     return f"{far}; {words}" if count else far
 

@@ -70,7 +70,7 @@ def profiles(results: xr.DataTree) -> go.Figure:
         values = np.nanmean(numbers(results, f"localization/rho{with_data}{way}"), axis=(0, 1))
         figure.add_trace(curve(place / length, values, name, colour, dash))
     measured = optional(results, "heads/signal_propagation_profile")
-    if measured is not None and with_data:
+    if measured is not None and with_data and np.isfinite(measured).any():
         starts = starts_of(results, "heads/signal_propagation_profile", "key_bin")
         middles = (starts + np.append(starts[1:], length)) / 2
         figure.add_trace(
