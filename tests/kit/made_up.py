@@ -306,6 +306,14 @@ def heads_and_position(rng, blocks, positions, heads=4):
             {name: (("query", "key"), (masked + value).astype(np.float32)) for name, value in panels.items()}
             | {"text": ("query", texts), "block": ((), 1), "head": ((), 2), "context": ((), 0)}
         ),
+        "head_examples": xr.Dataset(
+            {
+                name: (("example", "query", "key"), np.stack(3 * [masked + value]).astype(np.float32))
+                for name, value in panels.items()
+            }
+            | {"text": ("query", texts), "kind": ("example", np.array(["induction", "previous", "duplicate"]))}
+            | {"block": ("example", np.arange(3) % 2), "head": ("example", np.arange(3) % 2)}
+        ),
     }
 
 
