@@ -150,7 +150,8 @@ def summed(pieces: list[Token], place: int) -> tuple[Item, int]:
 
 def scripted(markup: str, text: str, pieces: list[Token], place: int) -> tuple[Item, int]:
     """An atom with the subscripts and superscripts that follow at once."""
-    below, above = [], []
+    below: list[str] = []
+    above: list[str] = []
     while marked(pieces, place):
         lower = pieces[place].kind == "lowered" or pieces[place].text == "_"
         inside, mark, place = script(pieces, place)
@@ -171,13 +172,14 @@ def script(pieces: list[Token], place: int) -> tuple[str, str, int]:
     if place + 1 < len(pieces) and pieces[place + 1].text in ("{", "("):
         item, after = group(pieces, place + 1)
         return f"<mrow>{bare(item)}</mrow>", f"{token.text}{item.text}", after
-    marks, text, after = [], token.text, place + 1
+    parts: list[str] = []
+    text, after = token.text, place + 1
     while after < len(pieces) and not pieces[after].apart and joins(pieces, after):
         tag = {"number": "mn", "word": "mtext", "letter": "mi"}.get(pieces[after].kind, "mo")
-        marks.append(f"<{tag}>{escape(pieces[after].text)}</{tag}>")
+        parts.append(f"<{tag}>{escape(pieces[after].text)}</{tag}>")
         text += pieces[after].text
         after += 1
-    return f"<mrow>{''.join(marks)}</mrow>", text, after
+    return f"<mrow>{''.join(parts)}</mrow>", text, after
 
 
 def joins(pieces: list[Token], place: int) -> bool:
