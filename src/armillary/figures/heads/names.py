@@ -50,7 +50,7 @@ def names(results: xr.DataTree) -> go.Figure:
         trace = go.Scatter(x=head, y=block, mode="markers", name=name)
         symbol = "square" if stored else "square-open"
         marker = {"symbol": symbol, "size": size, "color": HEADS.get(stored, NULL)}
-        trace.update(marker=marker, customdata=[[words[place]] for place in zip(block, head, strict=True)])
+        trace.update(marker=marker, customdata=[[words[int(b), int(h)]] for b, h in zip(block, head, strict=True)])
         trace.update(hovertemplate=f"L%{{y}}H%{{x}}: {name}<br>%{{customdata[0]}}<extra></extra>")
         if block.size:
             figure.add_trace(trace)

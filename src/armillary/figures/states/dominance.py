@@ -39,8 +39,7 @@ def named(results: xr.DataTree) -> str:
 def others_cka(values: Float[np.ndarray, "layer layer_"]) -> Float[np.ndarray, " layer"]:
     """Every layer's median CKA with the other layers."""
     apart = np.where(np.eye(len(values), dtype=bool), np.nan, values)
-    known = np.isfinite(apart).any(axis=1)
-    return np.array([np.nanmedian(row) if some else np.nan for row, some in zip(apart, known, strict=True)])
+    return np.array([np.nanmedian(row) if np.isfinite(row).any() else np.nan for row in apart])
 
 
 def draw(results: xr.DataTree) -> go.Figure:

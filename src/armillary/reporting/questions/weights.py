@@ -44,9 +44,8 @@ def part(found: Alignment | Pressed) -> str:
 def by_block(values: np.ndarray) -> Curve | None:
     """The median of every block, where there are several."""
     flat = values.reshape(len(values), -1)
-    known = np.isfinite(flat).any(axis=1)
-    medians = np.array([np.nanmedian(row) if some else np.nan for row, some in zip(flat, known, strict=True)])
-    return Curve(medians, axis="block") if known.any() else None
+    medians = np.array([np.nanmedian(row) if np.isfinite(row).any() else np.nan for row in flat])
+    return Curve(medians, axis="block") if np.isfinite(medians).any() else None
 
 
 def readable(results: xr.DataTree) -> Said | None:
