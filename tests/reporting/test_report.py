@@ -72,7 +72,7 @@ def test_the_first_screen_asks_what_the_run_can_answer(run):
     position = asked["Do hidden states carry position?"]
     said = "Position explains up to 10.0 ± 1.2 % of variance (layer 4); significant in all 5 layers"
     assert position[1:4] == ("Yes", said, "position-share")
-    assert asked["Is the positional basis low-rank?"].verdict == "Unclear"
+    assert asked["Is the positional basis low-rank?"].verdict == "Yes"
     assert asked["Are position and context orthogonal?"].verdict in ("Yes", "No", "Unclear")
     assert asked["Are there massive activations?"].text.startswith("6 tokens are massive, up to 34 × the median norm")
     held = {f"/{name}": node.to_dataset() for name, node in run.results.children.items() if name != "taxonomy"}

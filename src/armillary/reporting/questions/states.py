@@ -16,8 +16,8 @@ from armillary.results.reading import array, estimate, first_ratios, has, massiv
 SMALL = 0.01
 """A share of the variance that is certainly below this is no effect."""
 
-LOW = 0.1
-"""A basis is low-rank where its stable rank is certainly below this part of the largest possible one."""
+LOW, FEW = 0.1, 3
+"""A basis is low-rank where its stable rank is certainly below this part of the largest possible one, or below this."""
 
 
 def position(results: xr.DataTree) -> Said:
@@ -53,7 +53,8 @@ def low_rank(results: xr.DataTree) -> Said:
     sizes = array(results, "residual/position_basis").sizes
     most = min(sizes["position"] - 1, sizes["d_model"])
     high, low = (rank.value + sign * np.nan_to_num(margin) for sign in (1, -1))
-    verdict = YES if (high[known] < LOW * most).all() else NO if (low[known] > LOW * most).any() else UNCLEAR
+    limit = max(LOW * most, FEW)
+    verdict = YES if (high[known] < limit).all() else NO if (low[known] > limit).any() else UNCLEAR
     verdict = verdict if np.isfinite(margin[known]).all() else UNCLEAR
     return Said(verdict, f"Stable rank is at most {value} of {most} possible (layer {best})", curve)
 
@@ -66,7 +67,7 @@ def smooth(results: xr.DataTree) -> Said:
     above, best = smoother(results), largest(share.value)
     null = optional(results, "position/low_frequency_share_null", frequency=highest)
     low, high = 100 * share.low[best], 100 * share.high[best]
-    ends = f" (leave-one-out range {number(low)} to {number(high)})" if np.isfinite(low + high) else ""
+    ends = f" (leave-one-out {number(low)} to {number(high)})" if np.isfinite(low + high) else ""
     held = f"Low frequencies hold up to {number(100 * float(share.value[best]))} %{ends} of energy (layer {best})"
     curve = Curve(100 * share.value, None if null is None else 100 * null)
     if above is None:
