@@ -10,7 +10,7 @@ from armillary.figures.kit.curves import draw_line, layer_axis
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import drawn
-from armillary.figures.kit.words import largest, layer_ranges, number
+from armillary.figures.kit.words import NOT_ESTIMABLE, largest, layer_ranges, number
 from armillary.measures.influence import DOMINATED, EVEN
 from armillary.results.reading import array, has, numbers, optional
 
@@ -61,7 +61,9 @@ def draw(results: xr.DataTree) -> go.Figure:
 def finding(results: xr.DataTree) -> str:
     """How many tokens hold how much of which layer."""
     share, tokens = numbers(results, SHARE), array(results, TOKEN).values.astype(bool)
-    if not np.isfinite(share).any() or not tokens.any():
+    if not np.isfinite(share).any():
+        return f"What single tokens hold of a layer's variance is {NOT_ESTIMABLE}"
+    if not tokens.any():
         return f"No token dominates a layer: none holds {EVEN:g} times its even share"
     layer = largest(share)
     held = f"{number(100 * float(share[layer]))} % of layer {layer}'s variance"
