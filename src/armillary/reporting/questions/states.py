@@ -137,6 +137,8 @@ def dominant(results: xr.DataTree) -> Said:
     share, tokens = numbers(results, SHARE), array(results, TOKEN).values.astype(bool)
     if not tokens.any():
         return Said(NO, "No sampled token holds ten times its even share of a layer's variance")
+    if not np.isfinite(share).any():
+        return Said(UNCLEAR, "What single tokens hold of a layer's variance is not estimable")
     best = largest(share)
     texts = (
         array(results, "sample/text").values.astype(str)[tokens] if has(results, "sample/text") else np.zeros(0, str)
