@@ -44,7 +44,7 @@ INK = """async (picture) => {
 
 ANSWERED = """
 const look = () => {
-  const first = document.querySelector("dl dd"), all = document.querySelector("dl.answers + .note");
+  const first = document.querySelector("dl dd"), all = document.querySelector("dl.answers ~ .note");
   const seen = first && all && first.getBoundingClientRect().bottom <= innerHeight;
   requestAnimationFrame(seen ? () => { window.answered = performance.now(); } : look);
 };
@@ -156,10 +156,9 @@ def smollm2(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def artefacts(tmp_path_factory):
-    """Where pictures of the pages are kept: ARMILLARY_ARTEFACTS, else a folder of this run of the tests."""
-    given = os.environ.get("ARMILLARY_ARTEFACTS")
-    folder = Path(given) if given else tmp_path_factory.mktemp("artefacts")
+def artefacts():
+    """Where pictures of the pages are kept: ARMILLARY_ARTEFACTS, else `artefacts` of the project, which git ignores."""
+    folder = Path(os.environ.get("ARMILLARY_ARTEFACTS") or Path(__file__).parents[2] / "artefacts")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

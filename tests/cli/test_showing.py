@@ -92,7 +92,7 @@ def test_a_run_of_neither_layers_nor_heads_is_a_list_of_its_groups(whole, tmp_pa
     for group, dataset in groups.items():
         about = GROUPS[group].text.split(",")[0]
         assert re.search(rf"│ /{group} +│ {about}.*│ +{len(dataset.data_vars)} │", out)
-    assert "`armillary heads` adds /dissection, /qk_smoothness, /six_panels, /taxonomy." in out
+    assert "`armillary heads` adds /dissection, /qk_smoothness, /six_panels, /head_examples," in " ".join(out.split())
     code, out, _ = armillary("show", tmp_path, "--json")
     assert [row["group"] for row in json.loads(out)] == ["repeats", "constituents"]
     assert json.loads(out)[0]["about"] == GROUPS["repeats"].text
