@@ -43,18 +43,18 @@ def test_a_planted_change_is_found_where_it_was_planted_in_the_units_that_are_sh
 
 
 def test_headlines_come_first_then_the_largest_changes_once_per_result():
-    text = screen(compared(("norms", "norm", 1, 1e4), ("depth", "token_share", 1, 0.4)))
+    text = screen(compared(("norms", "norm", 1, 1e4), ("heads", "distance", (1, 0), 5.0)))
     lines = text.splitlines()
     headline, rest = (next(i for i, line in enumerate(lines) if line.startswith(word)) for word in ("Headline", "Larg"))
     assert headline < next(i for i, line in enumerate(lines) if line.startswith("residual norm")) < rest
     assert lines[rest].startswith("Largest other changes, by their standard errors (1 of 1)")
-    assert any(line.startswith("share of the residual") for line in lines[rest:])
+    assert any(line.startswith("mean distance") for line in lines[rest:])
     assert len(HEADLINES) == 6
     assert LARGEST == 10
 
 
 def test_the_screen_fits_80_columns_and_cuts_nothing():
-    text = screen(compared(("norms", "norm", 1, 1e4), ("depth", "token_share", 1, 0.4)))
+    text = screen(compared(("norms", "norm", 1, 1e4), ("heads", "distance", (1, 0), 5.0)))
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
     assert "…" not in text
     assert text.count("\nresult ") == 2  # one heading a table: no table is cut in two
