@@ -12,6 +12,7 @@ import xarray as xr
 from armillary.errors import not_written
 from armillary.results.netcdf import Netcdf
 from armillary.system.files import temporary
+from armillary.system.locking import sweep
 
 
 class Draft:
@@ -25,6 +26,7 @@ class Draft:
         self.temporary = temporary(path)
         with self.writing():
             path.parent.mkdir(parents=True, exist_ok=True)
+            sweep(path.parent)
             self.netcdf = Netcdf(self.temporary, attributes)
 
     def add(self, groups: Mapping[str, xr.Dataset]) -> None:
