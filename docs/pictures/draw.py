@@ -25,7 +25,7 @@ def main(folder: str) -> None:
         for scheme in ("light", "dark"):
             shown = browser.new_page(viewport=SIZE, color_scheme=scheme)
             shown.goto(page.resolve().as_uri())
-            shown.wait_for_selector(".plot[data-drawn]")
+            shown.wait_for_selector("#top dl")
             shown.screenshot(path=HERE / f"report-{scheme}.png")
         browser.close()
 
