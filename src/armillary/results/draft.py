@@ -11,7 +11,7 @@ import xarray as xr
 
 from armillary.errors import not_written
 from armillary.results.netcdf import Netcdf
-from armillary.system.files import temporary
+from armillary.system.files import publish, temporary
 
 
 class Draft:
@@ -37,7 +37,7 @@ class Draft:
         """The file is whole: it takes the place of an older one at once."""
         with self.writing():
             self.netcdf.close()
-            os.replace(self.temporary, self.path)
+            publish(self.temporary, self.path)
         return self.path
 
     def __enter__(self) -> "Draft":
