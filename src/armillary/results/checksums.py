@@ -20,7 +20,7 @@ REST = ""
 
 def of_numbers(values: np.ndarray) -> int:
     """The checksum of an array as it is stored."""
-    return zlib.crc32(memoryview(np.ascontiguousarray(values).reshape(-1)).cast("B")) if values.size else 0
+    return zlib.crc32(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data) if values.size else 0
 
 
 def of_rest(attributes: Mapping[str, Any], variables: Mapping[str, Mapping[str, Any]]) -> int:

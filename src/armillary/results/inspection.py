@@ -52,7 +52,7 @@ def answers(paths: Sequence[Path]) -> list[dict[str, Any]]:
     asked = [os.path.abspath(path) for path in paths]
     if not sys.executable:  # a Python inside another program
         return [guard.answered(path) for path in asked]
-    environment = os.environ | {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    environment = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     command = [sys.executable, "-P", guard.__file__, *asked]
     try:
         ended = subprocess.run(command, capture_output=True, env=environment, timeout=WAIT, check=False)

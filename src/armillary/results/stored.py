@@ -25,7 +25,7 @@ class StoredFile:
         self.path = path
         self.lock = threading.Lock()
         try:
-            self.file = path.open("rb")
+            self.file = path.open("rb", buffering=0)  # what was read ahead would hide that the file shrank
         except OSError as error:
             raise refusal(path, reason(error)) from error
 
@@ -37,11 +37,13 @@ class StoredFile:
         try:
             with self.lock:
                 self.file.seek(offset)
-                count = self.file.readinto(into)
+                while len(into):  # the system reads two gigabytes at a time at most
+                    count = self.file.readinto(into)
+                    if not count:
+                        raise refusal(self.path, f"{where} ends early")
+                    into = into[count:]
         except OSError as error:
             raise refusal(self.path, f"{where}: {reason(error)}") from error
-        if count != len(into):
-            raise refusal(self.path, f"{where} ends early")
 
     def close(self) -> None:
         """Give the file back."""
@@ -86,7 +88,7 @@ class StoredArray(BackendArray):
         found = np.empty(shape, self.dtype)
         if found.nbytes:
             width = found.nbytes // (stop - start)
-            self.file.read(self.offset + start * width, memoryview(found.reshape(-1).view(np.uint8)), self.where)
+            self.file.read(self.offset + start * width, found.reshape(-1).view(np.uint8).data, self.where)
         return found
 
     def check(self) -> None:
@@ -107,7 +109,8 @@ class StoredArray(BackendArray):
 
 def lazy(array: StoredArray) -> Any:
     """The array as xarray holds those of a file: read when looked at, then kept, and copied before it is changed."""
-    return indexing.MemoryCachedArray(indexing.CopyOnWriteArray(indexing.LazilyIndexedArray(array)))
+    held: Any = indexing.LazilyIndexedArray(array)
+    return indexing.MemoryCachedArray(indexing.CopyOnWriteArray(held))
 
 
 def variable(file: StoredFile, where: str, about: dict[str, Any], checksum: int | None) -> xr.Variable:

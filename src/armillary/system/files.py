@@ -1,4 +1,4 @@
-"""Files that appear when they are whole: an older one stays until then, and what a kill leaves behind is found again."""
+"""Files that appear when they are whole: an older one stays until then, and what a kill leaves behind is swept up."""
 
 import os
 import re
