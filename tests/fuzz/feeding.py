@@ -70,10 +70,10 @@ def one(reader, folder):
     signal.setitimer(signal.ITIMER_REAL, 3 * SECONDS)
     outcome = "read"
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                reader.read(folder)
+        nowhere = io.StringIO()
+        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            reader.read(folder)
     except (ArmillaryError, ParquetError) as error:
         outcome = "refused" if "\n" not in str(error).strip() else f"lines: {error}"
     except HangError:

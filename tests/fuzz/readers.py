@@ -1,5 +1,6 @@
 """What reads files of strangers: for each, a valid input to begin with, a way to spoil it, and the reading itself."""
 
+import contextlib
 import gzip
 import io
 import json
@@ -69,10 +70,8 @@ class Results(Reader):
             if rng.random() < 0.05 and "norms" in file:
                 how = SPOILT[int(rng.integers(len(SPOILT)))]
                 if not how.__name__.startswith(("tens", "gzip", "too")):
-                    try:
+                    with contextlib.suppress(ValueError, KeyError, OSError, RuntimeError, TypeError):
                         how(file, folder)
-                    except (ValueError, KeyError, OSError, RuntimeError, TypeError):
-                        pass
 
     def change(self, file, group, name, rng):
         array = group[name]
@@ -354,8 +353,9 @@ class Explorer(Reader):
 
         self.client = TestClient(application(named(folder), lambda tell: Model()), base_url="http://127.0.0.1:8000")
         self.client.__enter__()
-        self.paths = ["/api/run", "/api/themes", "/api/glossary", "/api/figures/position-share", "/api/layers/1/spectrum",
-                      "/api/measures/position/stable_rank", "/api/heads/0/1", "/api/model", "/api/ask/look",
+        self.paths = ["/api/run", "/api/themes", "/api/glossary", "/api/figures/position-share",
+                      "/api/layers/1/spectrum", "/api/measures/position/stable_rank", "/api/heads/0/1",
+                      "/api/model", "/api/ask/look",
                       "/api/ask/parts", "/api/ask/continuation", "/web/index.html", "/"]  # fmt: skip
 
     def spoil(self, folder, rng):

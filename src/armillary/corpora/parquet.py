@@ -43,6 +43,8 @@ def received(pipe: IO[bytes], ended: Callable[[], int], name: str) -> Iterator[s
     with pipe:
         while len(head := pipe.read(LENGTH.size)) == LENGTH.size:
             (length,) = LENGTH.unpack(head)
+            if not NOTHING <= length <= MEMORY:
+                break
             if length == FAILED:
                 raise ParquetError(pipe.read().decode("utf-8", "replace"))
             yield None if length == NOTHING else pipe.read(length).decode("utf-8", "replace")
@@ -67,15 +69,20 @@ def sent(path: str, name: str, out: BinaryIO) -> None:
         shown = ", ".join(sorted(map(str, names))[:8]) or "nothing"
         raise ParquetError(f"expected a text column in {name}, got {shown}: rename the one that holds the text")
     kind = table.schema_arrow.field(COLUMN).type
-    if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
+    named = pyarrow.types.is_dictionary(kind)
+    if not pyarrow.types.is_string(plain := kind.value_type if named else kind) and not pyarrow.types.is_large_string(
+        plain
+    ):
         raise ParquetError(f"expected texts in the text column of {name}, got {str(kind)[:60]}: convert them")
     for batch in table.iter_batches(columns=[COLUMN], batch_size=ROWS, use_threads=False):
-        for value in batch.column(0):
-            text = value.as_buffer()
-            out.write(LENGTH.pack(NOTHING if text is None else text.size))
-            if text is not None:
-                text.to_pybytes().decode("utf-8")
-                out.write(text)
+        column = batch.column(0).dictionary_decode() if named else batch.column(0)
+        for value in column:
+            raw = None if value.as_buffer() is None else value.as_buffer().to_pybytes()
+            if raw is None:
+                out.write(LENGTH.pack(NOTHING))
+            else:
+                raw.decode("utf-8")
+                out.write(LENGTH.pack(len(raw)) + raw)
 
 
 def main(path: str, name: str, out: BinaryIO) -> None:
