@@ -4,6 +4,7 @@ Every night twenty thousand inputs for each reader, in processes of their own, s
 """
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,3 +37,17 @@ def test_twenty_thousand_spoilt_inputs_are_read_or_refused_in_one_line(name, fir
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert json.loads(ended.stdout.splitlines()[-1])["finds"] == []
+
+
+FAULTS = str(Path(__file__).parent / "faults.py")
+
+
+@pytest.mark.nightly
+def test_a_hundred_kills_of_each_command_damage_no_file_and_leave_none_behind():
+    subprocess.run([sys.executable, FAULTS, "kills", "100"], check=True)
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(shutil.which("cc") is None, reason="the failing disk is made with a C compiler")
+def test_fifty_full_and_fifty_failing_disks_leave_the_old_results():
+    subprocess.run([sys.executable, FAULTS, "disk", "50"], check=True)

@@ -124,4 +124,5 @@ def test_a_file_without_checksums_opens_and_says_so(tmp_path, capsys):
             del place.attrs[checksums.NAME]
     assert store.open(tmp_path).results["norms"].norm.values.tolist() == [0, 1, 2]
     said = capsys.readouterr().err
-    assert said == f"states.nc has no checksums, as in earlier versions: `armillary measure {tmp_path}` adds them\n"
+    line = f"without checksums, as in earlier versions: states.nc; `armillary measure {tmp_path}` adds them\n"
+    assert said == line

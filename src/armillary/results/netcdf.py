@@ -6,7 +6,8 @@ goes around it too: what a file says is checked by `guard` in a process of its o
 lie in the file, so that nothing that was not checked is ever opened.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ class Netcdf:
     """A file that is being written: one group per dataset, and attributes at its root."""
 
     def __init__(self, path: Path, attributes: Mapping[str, Any]) -> None:
-        self.file = h5py.File(path, "w", track_order=True)
+        self.disk = Disk(path)
+        self.file = h5py.File(self.disk, "w", track_order=True)
         self.axes = 0
         sums = checksums.written({checksums.REST: checksums.of_rest(as_read(attributes), {})})
         set_attributes(self.file, {"_NCProperties": properties(), **attributes, checksums.NAME: sums})
@@ -48,10 +50,79 @@ class Netcdf:
                     attach(made, dataset[each].dims, scales)
             sums[checksums.REST] = checksums.of_rest(as_read(dataset.attrs), said)
             set_attributes(into, {**dataset.attrs, checksums.NAME: checksums.written(sums)})
+            self.disk.check()
 
     def close(self) -> None:
         """The file is complete."""
         self.file.close()
+        self.disk.close()
+
+
+class Disk:
+    """The file below HDF5, which never learns that a disk is full or broken: it would leave the process in pieces.
+
+    An error is remembered, what is written after it is dropped, and `check` raises it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("w+b", buffering=0)
+        self.error: OSError | None = None
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place."""
+        return self.file.seek(offset, whence)
+
+    def tell(self) -> int:
+        """Where it is."""
+        return self.file.tell()
+
+    def read(self, size: int = -1) -> bytes:
+        """Bytes from here on."""
+        return self.file.read(size)
+
+    def readinto(self, into: Any) -> int:
+        """Fill a buffer from here on."""
+        return self.file.readinto(into) or 0
+
+    def write(self, content: Any) -> int:
+        """Write bytes here, all of them."""
+        left = memoryview(content).cast("B")
+        length = len(left)
+        with self.remembering():
+            while len(left) and self.error is None:
+                left = left[self.file.write(left) :]
+        return length
+
+    def truncate(self, size: int) -> int:
+        """Give the file this length."""
+        with self.remembering():
+            self.file.truncate(size)
+        return size
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def close(self) -> None:
+        """Close the file; raises what failed before."""
+        self.file.close()
+        self.check()
+
+    def __del__(self) -> None:  # left without `close` after an error
+        if hasattr(self, "file"):
+            self.file.close()
+
+    def check(self) -> None:
+        """Raise the first error that was met."""
+        if self.error is not None:
+            raise self.error
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """Keep the first error that is met inside."""
+        try:
+            yield
+        except OSError as error:
+            self.error = self.error or error
 
 
 def properties() -> np.bytes_:
@@ -123,14 +194,17 @@ def as_read(attributes: Mapping[Any, Any]) -> dict[str, Any]:
 
 def read(paths: Sequence[Path]) -> list[xr.DataTree]:
     """Files of results as trees of labelled arrays, each checked before anything of it is believed."""
-    return [tree(path, said) for path, said in zip(paths, inspected(paths), strict=True)]
+    found = dict(zip(paths, inspected(paths), strict=True))
+    older = [path for path, said in found.items() if checksums.NAME not in said["attributes"]]
+    if older:
+        names, folder = ", ".join(path.name for path in older), older[0].parent
+        say(f"without checksums, as in earlier versions: {names}; `armillary measure {folder}` adds them")
+    return [tree(path, said) for path, said in found.items()]
 
 
 def tree(path: Path, said: dict[str, Any]) -> xr.DataTree:
     """One file: its groups, whose numbers are read when they are looked at, and its attributes."""
     file = StoredFile(path)
-    if checksums.NAME not in said["attributes"]:
-        say(f"{path.name} has no checksums, as in earlier versions: `armillary measure {path.parent}` adds them")
     verified(path, "its provenance", said["attributes"], {})
     groups = {f"/{name}": group(file, name, about) for name, about in said["groups"].items()}
     made = xr.DataTree.from_dict({"/": xr.Dataset(attrs=plain(said["attributes"])), **groups})

@@ -15,6 +15,7 @@ from armillary.results.former import Results, renamed
 from armillary.results.reading import simulated
 from armillary.results.schema import FORMAT, GROUPS
 from armillary.system.files import sweep
+from armillary.system.texts import shareable
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -90,12 +91,12 @@ def plain_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value that a netCDF attribute can hold, and that reads as it was written."""
+    """A value that a netCDF attribute can hold, and that reads as it was written; a text as others may see it."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):
         return str(value).lower()
-    return value if isinstance(value, int | float) else str(value)
+    return value if isinstance(value, int | float) else shareable(str(value))
 
 
 def open(folder: str | Path) -> Run:
