@@ -61,7 +61,7 @@ def damaged(raw, rng):
             case 1:
                 raw[at : at + length] = bytes(int(rng.choice(BYTES)) for _ in range(length))
             case 2:
-                del raw[at : at + int(rng.integers(1, 1 + len(raw) // 4))]
+                del raw[at : at + int(rng.integers(1, 2 + len(raw) // 4))]
             case 3:
                 raw[at:at] = raw[at : at + 64]
             case 4:

