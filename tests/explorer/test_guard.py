@@ -34,6 +34,10 @@ def test_deep_json_is_a_question_that_cannot_be_read(client):
     assert found.json()["error"].startswith("expected a JSON object, got something else")
 
 
+async def nothing():
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
 def scope_of(path):
     return {"type": "http", "path": path, "raw_path": path.encode(), "query_string": b"", "headers": []}
 
@@ -54,11 +58,11 @@ def test_more_at_a_time_than_are_answered_are_told_to_wait(path, most):
                 statuses.append(message["status"])
 
         app = Guarded(slow)
-        asked = [asyncio.create_task(app(scope_of(path), None, send)) for _ in range(most + 3)]
+        asked = [asyncio.create_task(app(scope_of(path), nothing, send)) for _ in range(most + 3)]
         await asyncio.sleep(0)
         begun.set()
         await asyncio.gather(*asked)
-        await app(scope_of(path), None, send)
+        await app(scope_of(path), nothing, send)
 
     asyncio.run(crowd())
     assert sorted(statuses) == [200] * (most + 1) + [503] * 3
