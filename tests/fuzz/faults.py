@@ -59,10 +59,11 @@ def with_layer():
 def commands():
     """By name: what is done to a folder with a run."""
     import armillary as arm
+    from armillary.probes.reloading import reloaded
 
     return {
         "heads": lambda folder: arm.heads(arm.open(folder), progress=False),
-        "weights": lambda folder: arm.weights(run=arm.open(folder), progress=False),
+        "weights": lambda folder: arm.weights(reloaded(arm.open(folder)), arm.open(folder), progress=False),
         "measure": lambda folder: arm.measure(folder),
         "report": lambda folder: arm.report(arm.open(folder)),
     }

@@ -133,6 +133,9 @@ def text(letters):
     return struct.pack("<Q", len(letters)) + letters
 
 
+ONE = text(b"l.block_count") + struct.pack("<II", 4, 1) + text(b"a")
+
+
 @pytest.mark.parametrize(
     ("about", "words"),
     [
@@ -143,9 +146,11 @@ def text(letters):
         ({"values": 1, "body": text(b"a") + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 5000}, "of type 9"),
         ({"values": 1, "body": text(b"a") + struct.pack("<I", 77)}, "a value of type 77"),
         ({"values": 1, "body": text(b"l.block_count") + struct.pack("<II", 4, 2**31)}, "l.block_count of at most 2048"),
-        ({"tensors": 1, "body": text(b"a") + struct.pack("<I", 900) + bytes(40)}, "a tensor of 900 axes"),
-        ({"tensors": 1, "body": text(b"a") + struct.pack("<IQQIQ", 2, 2**40, 2**40, 0, 0)}, "larger than the file"),
-        ({"tensors": 1, "body": text(b"a") + struct.pack("<IQIQ", 1, 1, 99, 0) + bytes(9)}, "a tensor of type 99"),
+        ({"values": 1, "body": text(b"l.block_count") + struct.pack("<II", 4, 9)}, "9 blocks and 0 tensors"),
+        ({"tensors": 1, "body": bytes(24)}, "it declares no number of blocks"),
+        ({"tensors": 1, "values": 1, "body": ONE + struct.pack("<I", 900) + bytes(40)}, "of 900 axes"),
+        ({"tensors": 1, "values": 1, "body": ONE + struct.pack("<IQQIQ", 2, 2**40, 2**40, 0, 0)}, "larger than"),
+        ({"tensors": 1, "values": 1, "body": ONE + struct.pack("<IQIQ", 1, 1, 99, 0) + bytes(9)}, "of type 99"),
     ],
 )  # fmt: skip
 def test_a_gguf_file_that_declares_more_than_it_holds_is_refused(tmp_path, cache, about, words):

@@ -85,6 +85,9 @@ def refuse_excess_gguf(path: Path) -> None:
             name = head.text(NAME).decode("utf-8", "replace")
             config[name] = head.value(int(head.number("I")))
         refuse_excess(config, path)
+        blocks = [value for name, value in config.items() if name.endswith(".block_count")]
+        if len(blocks) != 1 or not isinstance(blocks[0], int) or blocks[0] > tensors:  # each would be looked for
+            raise head.broken(f"it declares {blocks[0] if blocks else 'no number of'} blocks and {tensors} tensors")
         total = 0
         for _ in range(tensors):
             head.text(NAME)
