@@ -11,6 +11,17 @@ TITLES = {
         "near": ({}, "Neighbouring tokens share 2.00 ± 0.28 nats at layer 0; 4 apart 0.5"),
         "unknown": ({"gaussian__information": np.nan}, "The mutual information of tokens is not estimable"),
     },
+    "gaussian-conditional": {
+        "more": ({}, "The previous token explains 20.0 ± 2.8 % (layer 0); Gaussian conditionals predict 10 %"),
+        "unknown": (
+            {"gaussian_tokens__previous_token": np.nan},
+            "What a token says of the next state is not estimable",
+        ),
+    },
+    "gaussian-marginal": {
+        "fewer": ({}, "The 4 likeliest tokens span 2 to 3 directions; orthogonal ones 4"),
+        "unknown": ({"gaussian_tokens__directions": np.nan}, "The directions of likely tokens are not estimable"),
+    },
     "gaussian-logits": {
         "off": ({}, "Gaussian queries and keys misjudge the median head's logit variance by 25 %"),
         "unknown": ({"gaussian_logits__factor_median": np.nan}, "The variance of logits is not estimable"),

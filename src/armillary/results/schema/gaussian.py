@@ -4,7 +4,8 @@ from armillary.results.schema.kinds import Group, Variable, axes, with_error, wi
 
 FILE = "gaussian.nc"
 COMMAND = "armillary gaussian"
-BY_DISTANCE, LOGIT, HEAD, BLOCK = axes("layer distance"), axes("block head distance"), axes("block head"), axes("block")
+BY_DISTANCE, LOGIT, HEAD = axes("layer distance"), axes("block head distance"), axes("block head")
+BLOCK, LAYER = axes("block"), axes("layer")
 PROJECTIONS = ("query", "key", "value", "query–key")
 """Which of a head's maps both tokens go through; in the last the later one through W_Q, the earlier through W_K."""
 
@@ -140,9 +141,80 @@ STACKS = {
     ),
 }
 
+TOKENS = {
+    **with_error(
+        "own_token",
+        Variable(
+            LAYER,
+            "1",
+            "share of the states' variance, mean over leading directions, that the identity of a likely token explains",
+            label="own token",
+            share=True,
+        ),
+    ),
+    **with_error(
+        "previous_token",
+        Variable(
+            LAYER,
+            "1",
+            "the same of the next state: the identity of the likely token before it",
+            label="previous token",
+            share=True,
+        ),
+    ),
+    **with_error(
+        "previous_predicted",
+        Variable(
+            LAYER,
+            "1",
+            "the same as the Gaussian conditional predicts it: linear in the state before",
+            label="previous token, predicted",
+            share=True,
+        ),
+    ),
+    **with_error(
+        "previous_state",
+        Variable(
+            LAYER,
+            "1",
+            "share of the next state's variance that the whole state before it explains, by the Gaussian conditional",
+            label="previous state",
+            share=True,
+        ),
+    ),
+    "eigenvalue": Variable(
+        axes("layer mode"), "1", "spectrum of one of the likely tokens, mean states of length 1; adds up to 1"
+    ),
+    **with_error(
+        "directions",
+        Variable(
+            LAYER,
+            "directions",
+            "effective number of directions of one of the likely tokens, 1/Σ eigenvalue²",
+            label="effective directions",
+        ),
+    ),
+    "directions_orthogonal": Variable(
+        LAYER, "directions", "the same if all these tokens were orthogonal", label="orthogonal tokens"
+    ),
+    "directions_published": Variable(
+        LAYER, "directions", "the same by the published formula, which squares probabilities", label="as published"
+    ),
+    **with_error(
+        "cosine", Variable(LAYER, "1", "mean cosine of two different likely tokens", label="cosine of likely tokens")
+    ),
+    "probability": Variable(axes("token"), "1", "how often each of the likely tokens occurs, most frequent first"),
+}
+
 GROUPS: dict[str, Group] = {
     "gaussian": Group(
         FILE, "mutual information of two tokens by distance, as of Gaussians", INFORMATION, command=COMMAND
+    ),
+    "gaussian_tokens": Group(
+        FILE,
+        "the likely tokens as a law of states, and what they and the state before explain",
+        TOKENS,
+        command=COMMAND,
     ),
     "gaussian_logits": Group(
         FILE, "logits of every head, as the bilinear form of Gaussian queries and keys", LOGITS, command=COMMAND
