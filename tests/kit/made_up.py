@@ -530,7 +530,7 @@ def gaussian(layers, heads=4):
     logits |= {"variance_independent": 1.5, "log_ratio": ratio, "log_ratio_se": 0.05, "log_ratio_detectable": 0.15}
     logits |= {"skewness": 0.2, "excess_kurtosis": 1.0, "excess_kurtosis_low": 0.8, "excess_predicted": 0.3}
     mixed = {"entropy": 5.0, "entropy_fixed": 2.0, "entropy_gap": -3.0, "entropy_gap_se": 0.1}
-    mixed |= {"information": 1.0, "information_fixed": 9.0, "information_gap": 8.0, "information_gap_se": 0.2}
+    mixed |= {"information": 1.0, "information_fixed": 9.0, "information_gap": 8.0}
     likely = {"own_token": 0.8, "previous_token": np.linspace(0.2, 0.1, layers), "previous_predicted": 0.1}
     likely |= {"previous_state": 0.15, "directions": np.linspace(3, 2, layers), "directions_orthogonal": 4.0}
     likely |= {"cosine": 0.3} | {f"{name}_se": 0.01 for name in (*likely, "cosine") if name != "directions_orthogonal"}
@@ -565,7 +565,6 @@ def gaussian(layers, heads=4):
         "gaussian_kept": xr.Dataset(
             {
                 "kept": (("block", "head", "projection"), np.full((blocks, heads, 4), 0.5)),
-                "kept_se": (("block", "head", "projection"), np.full((blocks, heads, 4), 0.01)),
                 "kept_random": ("block", np.full(blocks, 0.4)),
             },
             {"projection": ["query", "key", "value", "query–key"]},

@@ -36,10 +36,9 @@ def head_rows(run: Run) -> pd.DataFrame:
     require(run.results, LOGITS)
     parts = [run.results[LOGITS].to_dataset().drop_vars(["correlation", "factor_median"])]
     kept = run.results[KEPT].to_dataset()
-    for name in ("kept", "kept_se"):
-        for which in kept.projection.values.tolist():
-            one = kept[name].sel(projection=which).drop_vars("projection")
-            parts.append(one.rename(f"{name}_{which.replace('–', '_')}").to_dataset())
+    for which in kept.projection.values.tolist():
+        one = kept["kept"].sel(projection=which).drop_vars("projection")
+        parts.append(one.rename(f"kept_{which.replace('–', '_')}").to_dataset())
     parts.append(run.results[MIXING].to_dataset())
     joined = xr.merge(parts, join="exact", combine_attrs="drop")
     numbered = {axis: np.arange(joined.sizes[axis]) for axis in ("block", "head")}
@@ -101,10 +100,10 @@ def printed_heads(run: Run) -> Panels:
     columns = [Column("head", names, words=True)]
     for words, name in VARIANCES.items():
         columns.append(Column(words, [number(float(value), 3) for value in frame[name]]))
-    for name in ("log_ratio", "entropy_gap", "information_gap"):
+    for name in ("log_ratio", "entropy_gap"):
         pairs = zip(frame[name], frame[f"{name}_se"], strict=True)
         columns.append(Column(name.replace("_", " "), [with_error(rounded(value), se, 2) for value, se in pairs]))
-    for name in ("skewness", "excess_kurtosis", "excess_predicted"):
+    for name in ("information_gap", "skewness", "excess_kurtosis", "excess_predicted"):
         columns.append(Column(name.replace("_", " "), [number(rounded(value), 2) for value in frame[name]]))
     columns.append(Column("kept %", [number(100 * value, 0) for value in frame["kept_query_key"]]))
     return Panels(title(run), columns, HEADS_CAPTION)

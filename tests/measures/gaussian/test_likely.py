@@ -25,7 +25,7 @@ def text(rng, bigram=0.0, linear=0.0, windows=64, length=40):
 
 def explained(rng, **options):
     states, tokens, kept, group = text(rng, **options)
-    return explained_by_tokens(states, likely_marks(tokens, kept, TOKENS), kept, group)
+    return explained_by_tokens(states, likely_marks(tokens, kept, TOKENS), kept, group, MODES)
 
 
 def between(vectors):
@@ -76,7 +76,7 @@ def test_marks_are_ranks_by_frequency_and_rare_or_uncounted_tokens_have_none():
 
 def test_too_few_pairs_are_not_estimable():
     states, tokens, kept, group = text(np.random.default_rng(0), windows=16, length=2)
-    found = explained_by_tokens(states, likely_marks(tokens, kept, 1), kept, group)
+    found = explained_by_tokens(states, likely_marks(tokens, kept, 1), kept, group, MODES)
     assert np.isnan(found.own_token)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from armillary.measures.errors.leave_out import count_of, debiased
+from armillary.measures.gaussian.distance import leading_frames
 from armillary.measures.gaussian.tokens import published_token_gram, spectral_energy, token_gram
 
 States = Float[np.ndarray, "context position mode"]
@@ -72,11 +73,16 @@ def likely_marks(tokens: Marks, kept: Bool[np.ndarray, "context position"], coun
 
 
 def explained_by_tokens(
-    states: States, marks: Marks, kept: Bool[np.ndarray, "context position"], group: Int[np.ndarray, " context"]
+    states: States,
+    marks: Marks,
+    kept: Bool[np.ndarray, "context position"],
+    group: Int[np.ndarray, " context"],
+    size: int,
 ) -> Explained:
     """What the likely tokens and the Gaussian conditional explain, over pairs whose first token is a likely one.
 
-    States are taken about their mean at each position. Every number is made anew without each group of documents.
+    States are taken about their mean at each position, in their `size` leading directions. Every number, and the
+    directions, are made anew without each group of documents.
     """
     present = kept.sum(0)
     centre = np.sum(states * kept[..., None], axis=0, dtype=np.float64) / np.maximum(present, 1)[:, None]
@@ -85,7 +91,8 @@ def explained_by_tokens(
     used = kept[:, :-1] & kept[:, 1:] & (marks[:, :-1] >= 0)
     window = np.broadcast_to(np.arange(len(group))[:, None], used.shape)[used]
     sets = _in_sets(both[used], marks[:, :-1][used], group[window], count_of(group))
-    shares = np.array([_shares(each, states.shape[2]) for each in sets])
+    frames = leading_frames(states, kept, group, size)
+    shares = np.array([_shares(_along(frame, each), size) for frame, each in zip(frames, sets, strict=True)])
     found = debiased(shares)
     return Explained(*(float(part[at]) for at in range(4) for part in (found.value, found.se)))
 
@@ -148,6 +155,12 @@ def _scatters(counts: np.ndarray, sums: np.ndarray, products: np.ndarray) -> _Sc
     means = sums / np.sqrt(np.maximum(counts, 1))[:, None]
     between = means.T @ means - np.outer(mean, mean) / size
     return _Scatters(total, between - (tokens - 1) * (total - between) / max(size - tokens, 1), size - 1)
+
+
+def _along(frame: Float[np.ndarray, "mode leading"], found: _Scatters) -> _Scatters:
+    """Scatters of both tokens along some directions."""
+    both = np.kron(np.eye(2), frame)
+    return _Scatters(both.T @ found.total @ both, both.T @ found.between @ both, found.degrees)
 
 
 def _shares(found: _Scatters, width: int) -> tuple[float, float, float, float]:

@@ -37,6 +37,8 @@ ALPHAS = (0.5, 2.0)
 VARIANT_WINDOWS = 16
 """How many windows the variants of the model read for it."""
 
+CONTROL = "random weights"
+
 LIKELY = 32
 """How many of the most frequent tokens make up the law of a token."""
 
@@ -67,8 +69,8 @@ def lens_groups(
     with progress_bar(f"{view.name}: gaussian", passes, sample.tokens.shape[1], show=progress) as report:
         with reading.reading_blocks(view, sample, chunks[0], modes) as held:
             states = reading.read_states(view, sample, turned, report, marks)
-        found = {"gaussian": information(states.along, share, sample, seed)}
-        found["gaussian_tokens"] = of_tokens(states, marks, sample)
+        found = {"gaussian": information(states.along, share, sample, directions, seed)}
+        found["gaussian_tokens"] = of_tokens(states, marks, sample, directions)
         found |= of_heads(view, sample, modes, held, report)
         own = similarity_of(states.similarity, sample)
         found["gaussian_depth"] = through_depth(view, variants, own, int(run.provenance["seed"]), report)
@@ -85,11 +87,12 @@ def information(
     states: Float[np.ndarray, "layer context position mode"],
     share: Float[np.ndarray, " layer"],
     sample: Sample,
+    directions: int,
     seed: int,
 ) -> xr.Dataset:
     """The group /gaussian."""
     arrays = {**under_lens(states, Under.of(sample)), "distances": sample.distances}
-    found = labelled(information_by_distance, side_by_side)(arrays, seed=seed)
+    found = labelled(information_by_distance, side_by_side)(arrays, size=directions, seed=seed)
     return found.assign(direction_share=("layer", share)).assign_coords(distance=sample.distances)
 
 
@@ -99,11 +102,13 @@ def under_lens(states: Float[np.ndarray, "layer context position mode"], under: 
     return {"states": counted, "kept": under.kept, "group": under.group}
 
 
-def of_tokens(states: reading.States, marks: Int[np.ndarray, "context position"], sample: Sample) -> xr.Dataset:
+def of_tokens(
+    states: reading.States, marks: Int[np.ndarray, "context position"], sample: Sample, directions: int
+) -> xr.Dataset:
     """The group /gaussian_tokens: the likely tokens as a law of states, and what they explain."""
     under = Under.of(sample)
     arrays = {**under_lens(states.along, under), "marks": marks[:, under.at]}
-    explained = labelled(explained_by_tokens, side_by_side)(arrays)
+    explained = labelled(explained_by_tokens, side_by_side)(arrays, size=directions)
     counts = np.zeros(states.token_sums.shape[1:3])
     used = marks >= 0
     np.add.at(counts, (np.broadcast_to(sample.group[:, None], marks.shape)[used], marks[used]), 1)
@@ -156,7 +161,7 @@ def logit_dataset(rows: list[list[LogitMoments]], distances: np.ndarray) -> xr.D
 
 def kept_dataset(rows: list[dict[str, np.ndarray]], count: int) -> xr.Dataset:
     """What maps keep, of all heads."""
-    axes = {"kept": ("block", "head", "projection"), "kept_se": ("block", "head", "projection")}
+    axes = {"kept": ("block", "head", "projection")}
     columns = {name: (axes.get(name, ("block",)), np.array([row[name] for row in rows])) for name in rows[0]}
     return xr.Dataset(columns, coords={"projection": list(PROJECTIONS)}).assign(input_directions=count)
 
@@ -180,13 +185,15 @@ def similarity_of(each: Float[np.ndarray, "context layer"], sample: Sample) -> G
 def through_depth(view: View, sample: Sample, own: GroupMean, seed: int, report: Report) -> xr.Dataset:
     """The group /gaussian_depth: the model, its random-weight control, and W_Q and W_K multiplied by α."""
     changes: dict[str, Callable[[], AbstractContextManager[None]]] = {
-        "random weights": partial(randomised, view, seed + CONTROL_SEED),
+        CONTROL: partial(randomised, view, seed + CONTROL_SEED),
         **{f"α = {alpha:g}": partial(silently_scaled, view, alpha) for alpha in ALPHAS},
     }
     found = {"model": own}
     for name, change in changes.items():
         with change():
             found[name] = similarity_of(reading.read_states(view, sample, None, report).similarity, sample)
+    # Another draw of random weights moves their similarity by far more than other documents do.
+    found[CONTROL] = found[CONTROL]._replace(se=np.full_like(found[CONTROL].se, np.nan))
     columns = {
         "similarity": (("variant", "layer"), np.stack([each.mean for each in found.values()])),
         "similarity_se": (("variant", "layer"), np.stack([each.se for each in found.values()])),

@@ -75,22 +75,22 @@ LOGITS = {
 }
 
 KEPT = {
-    **with_error(
-        "kept",
-        Variable(
-            axes("block head projection"),
-            "1",
-            "share of the mutual information of neighbouring inputs that is left after the head's maps",
-            label="information kept",
-            share=True,
-        ),
+    "kept": Variable(
+        axes("block head projection"),
+        "1",
+        "share of the mutual information of neighbouring inputs that is left after the head's maps; no error covers, "
+        "since other documents have other leading directions",
+        label="information kept",
+        share=True,
     ),
     "kept_random": Variable(
         BLOCK, "1", "the same of random maps of the same rank, mean of 4", label="kept by random maps", share=True
     ),
-    **with_error(
-        "information_input",
-        Variable(BLOCK, "nats", "mutual information of neighbouring inputs of the attention", label="before the maps"),
+    "information_input": Variable(
+        BLOCK,
+        "nats",
+        "mutual information of neighbouring inputs of the attention in these directions; no error covers",
+        label="before the maps",
     ),
     "input_directions": Variable((), "directions", "how many leading directions of the inputs are counted"),
     "input_share": Variable(BLOCK, "1", "their share of the inputs' variance", share=True),
@@ -107,9 +107,11 @@ MIXING = {
     ),
     "information": Variable(HEAD, "nats", "mutual information of neighbouring outputs", label="information"),
     "information_fixed": Variable(HEAD, "nats", "the same with fixed weights", label="information, fixed weights"),
-    **with_error(
-        "information_gap",
-        Variable(HEAD, "nats", "fixed less real weights: what the formulas miss", label="error of the information"),
+    "information_gap": Variable(
+        HEAD,
+        "nats",
+        "fixed less real weights: what the formulas miss; no error covers",
+        label="error of the information",
     ),
     "information_values": Variable(
         HEAD, "nats", "mutual information of neighbouring values, before attention", label="information of values"
@@ -122,7 +124,8 @@ DEPTH = {
         Variable(
             axes("variant layer"),
             "1",
-            "mean cosine of two tokens of a window, of the model and of changed ones",
+            "mean cosine of two tokens of a window, of the model and of changed ones; that of random weights is of one "
+            "draw and has no error",
             label="token similarity",
         ),
     ),
