@@ -152,8 +152,8 @@ def degrees(rng: np.random.Generator) -> Finding:
         ends = [np.stack([matrix(sign * step * unit) for unit in np.eye(count)]) for sign in (1, -1)]
         return float(np.linalg.matrix_rank((ends[0] - ends[1]) / (2 * step), tol=1e-6))
 
-    sizes = np.array([2, 3, 4, 5])
-    return computed(np.array([rank(int(size)) for size in sizes]), sizes + 2 * (sizes * (sizes - 1) // 2))
+    sizes = np.array([2.0, 3.0, 4.0, 5.0])
+    return computed(np.array([rank(int(size)) for size in sizes]), sizes + 2 * (sizes * (sizes - 1) / 2))
 
 
 @claim(
