@@ -37,7 +37,7 @@ def agreement(results: xr.DataTree, paths: tuple[str, str], *, log: bool) -> go.
     place = neighbour(results, paths[0])
     predicted, measured = (numbers(results, path, distance=place).ravel() for path in paths)
     figure = panels(height=430)
-    figure.add_trace(diagonal(np.concatenate([predicted, measured])))
+    figure.add_trace(diagonal(predicted))
     trace = go.Scatter(x=predicted, y=measured, mode="markers", text=labels(results, paths[0]), showlegend=False)
     trace.update(marker={"color": ESTIMATE, "size": 6})
     trace.update(hovertemplate="%{text}: predicted %{x:.3g}, measured %{y:.3g}<extra></extra>")
