@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from armillary.measures.errors.leave_out import count_of, debiased
+from armillary.measures.errors.leave_out import Debiased, count_of, debiased
 from armillary.measures.gaussian.estimates import fewest_samples, information_bias, log_determinant_bias
 
 NULLS = 4
@@ -47,15 +47,17 @@ def information_by_distance(
 ) -> InformationByDistance:
     """I(x_t; x_{t+δ}) in nats of states about their mean at each position, in their `size` leading directions.
 
-    The text counts as stationary: one covariance for each distance. Directions are found anew without each group of
-    documents, among those that the states are given along. The null pairs every window with a circularly shifted one of
-    another group of documents, mean and largest of 4 pairings; its truth is 0. Tokens that are not kept are left out.
+    The text counts as stationary: one covariance for each distance. For the error directions are found anew without
+    each group of documents, among those that the states are given along. The null pairs every window with a circularly
+    shifted one of another group of documents, mean and largest of 4 pairings; its truth is 0. Tokens that are not kept
+    are left out.
     """
     frames = leading_frames(states, kept, group, size)
-    pairs = [within(frames, pair_scatter(states, states, kept, group, int(distance))) for distance in distances]
+    wide = [pair_scatter(states, states, kept, group, int(distance)) for distance in distances]
+    pairs, anew = ([within(each, one) for one in wide] for each in (np.broadcast_to(frames[0], frames.shape), frames))
     states = states @ frames[0].astype(states.dtype)
     found = [information_of(each, size) for each in pairs]
-    estimates = [debiased(sets) for sets in found]
+    estimates = [fixed_and_anew(sets, information_of(one, size)) for sets, one in zip(found, anew, strict=True)]
     plug_in = [sets[0] + information_bias(size, size, each.degrees[0]) for sets, each in zip(found, pairs, strict=True)]
     nulls = np.array(
         [[_null(states, kept, group, int(distance), [seed, draw]) for distance in distances] for draw in range(NULLS)]
@@ -67,6 +69,15 @@ def information_by_distance(
         nulls.mean(0),
         nulls.max(0),
     )
+
+
+def fixed_and_anew(fixed: Float[np.ndarray, "set *value"], anew: Float[np.ndarray, "set *value"]) -> Debiased:
+    """The estimate along fixed directions; its error the larger of that and of directions found anew in every set.
+
+    Where two directions vary nearly alike, documents decide which of them leads, and the estimate with it.
+    """
+    found = debiased(fixed)
+    return Debiased(found.value, np.maximum(found.se, debiased(anew).se))
 
 
 def leading_frames(states: States, kept: Kept, group: Groups, size: int) -> Frames:

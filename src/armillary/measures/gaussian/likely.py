@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from armillary.measures.errors.leave_out import count_of, debiased
-from armillary.measures.gaussian.distance import leading_frames
+from armillary.measures.gaussian.distance import fixed_and_anew, leading_frames
 from armillary.measures.gaussian.tokens import published_token_gram, spectral_energy, token_gram
 
 States = Float[np.ndarray, "context position mode"]
@@ -81,8 +81,8 @@ def explained_by_tokens(
 ) -> Explained:
     """What the likely tokens and the Gaussian conditional explain, over pairs whose first token is a likely one.
 
-    States are taken about their mean at each position, in their `size` leading directions. Every number, and the
-    directions, are made anew without each group of documents.
+    States are taken about their mean at each position, in their `size` leading directions. Every number, and for the
+    error the directions, are made anew without each group of documents.
     """
     present = kept.sum(0)
     centre = np.sum(states * kept[..., None], axis=0, dtype=np.float64) / np.maximum(present, 1)[:, None]
@@ -92,8 +92,11 @@ def explained_by_tokens(
     window = np.broadcast_to(np.arange(len(group))[:, None], used.shape)[used]
     sets = _in_sets(both[used], marks[:, :-1][used], group[window], count_of(group))
     frames = leading_frames(states, kept, group, size)
-    shares = np.array([_shares(_along(frame, each), size) for frame, each in zip(frames, sets, strict=True)])
-    found = debiased(shares)
+    fixed, anew = (
+        np.array([_shares(_along(frame, one), size) for frame, one in zip(each, sets, strict=True)])
+        for each in (np.broadcast_to(frames[0], frames.shape), frames)
+    )
+    found = fixed_and_anew(fixed, anew)
     return Explained(*(float(part[at]) for at in range(4) for part in (found.value, found.se)))
 
 
@@ -118,7 +121,7 @@ def marginal_spectrum(
 def _gram(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities, and cosines of the mean vectors."""
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    unit = sums / np.where(lengths > 0, lengths, np.nan)
+    unit = sums / np.where(lengths > 0, lengths, 1)  # a token that a set lacks has probability 0 there
     return counts / counts.sum(), unit @ unit.T
 
 
