@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from armillary.explorer import explore
     from armillary.models import View, load
     from armillary.models.interventions import randomised, scaled, without_head
+    from armillary.printing.heads import heads_table
     from armillary.printing.layers import table
     from armillary.probes.constituents import constituents
     from armillary.probes.dissection import weight_dissection
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from armillary.runs.train import train
     from armillary.runs.travel import travel
     from armillary.runs.weights import weights
+    from armillary.surveys.settings import Settings
     from armillary.training.callback import GeometryCallback
     from armillary.training.geometry import geometry
     from armillary.training.locater import locater_penalty
@@ -56,6 +58,7 @@ __all__ = [
     "NonFiniteError",
     "RequestError",
     "Run",
+    "Settings",
     "SourceError",
     "StoreError",
     "View",
@@ -70,6 +73,7 @@ __all__ = [
     "gaussian",
     "geometry",
     "heads",
+    "heads_table",
     "load",
     "locater_penalty",
     "measure",
@@ -122,6 +126,8 @@ _HOME = {
     "Run": "armillary.results.store",
     "open": "armillary.results.store",
     "table": "armillary.printing.layers",
+    "heads_table": "armillary.printing.heads",
+    "Settings": "armillary.surveys.settings",
     "measure": "armillary.runs.measure",
     "compare": "armillary.results.comparing",
     "explore": "armillary.explorer",

@@ -264,7 +264,8 @@ def test_asking_for_heads_changes_no_other_result(view, text):
 
 def test_a_stopped_survey_with_heads_is_resumed_to_the_same_bits(view, text, tmp_path, monkeypatch):
     monkeypatch.setattr("armillary.surveys.plan.SHARD_TOKENS", 16 * 10)
-    monkeypatch.setattr(engines, "CHECKPOINT_SECONDS", 0)
+    monkeypatch.setattr("armillary.surveys.total.CHECKPOINT_SECONDS", 0)
+    monkeypatch.setattr("armillary.surveys.total.PART", 0)
     whole = arm.survey(view, text[:50], heads=True, progress=False)
     ran = engines.shard_state
     calls = iter(range(3))

@@ -9,7 +9,7 @@ import xarray as xr
 import armillary as arm
 from armillary.errors import RequestError, SourceError
 from armillary.figures.heads.panels import hit_share
-from armillary.printing.heads import head_table
+from armillary.printing.heads import heads_table
 from armillary.probes import naming
 from armillary.results import store
 from armillary.results.schema import GROUPS
@@ -83,7 +83,7 @@ def test_a_hand_built_induction_circuit_is_found_and_nothing_else_is_called_indu
                            enumerate(("induction", "previous")))  # fmt: skip
     assert induction > 0.9
     assert previous > 0.9
-    table = head_table(run)
+    table = heads_table(run)
     assert table.dominant_qk_term.tolist() == ["position → position", "", "residual → residual", ""]
     assert "constituents" not in arm.heads(run_of(view), view, progress=False).results
 

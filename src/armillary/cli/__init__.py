@@ -1,13 +1,14 @@
 """The command line: a file per family of commands, and the only place that catches Armillary's errors."""
 
+import signal
 import sys
 from typing import Annotated
 
 import typer
 
 from armillary._version import __version__
-from armillary.cli import asking, claims, gaussian, listing, showing, simulating, stores, surveying, training
-from armillary.errors import ArmillaryError
+from armillary.cli import asking, claims, gaussian, listing, prompting, showing, simulating, stores, surveying, training
+from armillary.errors import ArmillaryError, reason
 
 app = typer.Typer(
     name="armillary",
@@ -38,7 +39,7 @@ def options(
 
 for command in (
     *(surveying.survey, showing.show, surveying.measure, showing.compare, showing.report, showing.explore),
-    *(showing.figure, asking.heads, asking.weights, stores.stores, asking.travel, asking.prompt),
+    *(showing.figure, asking.heads, asking.weights, stores.stores, asking.travel, prompting.prompt),
     *(listing.models, listing.corpora, listing.info),
     simulating.simulate,
     claims.claims,
@@ -52,16 +53,27 @@ def main() -> None:
     """Run the command line; an error that a user can put right is one line and exit code 2."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    # A scheduler that wants its machine back is told apart from Ctrl-C by nobody: both leave a checkpoint.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app(args=arguments, prog_name="armillary")
     except ArmillaryError as error:
         if debug:
             raise
         fail(str(error))
+    except OSError as error:  # a path that no file can have, a disk that fails: neither is a bug
+        if debug or error.filename is None:
+            raise
+        fail(f"cannot use {short(str(error.filename))} ({reason(error)}): check the path and the disk")
     except SystemExit as ended:  # typer turns an interrupt into exit code 130
         if ended.code != 130:
             raise
         fail("interrupted: a survey or a training resumes from its last checkpoint with --resume", code=130)
+
+
+def short(text: str) -> str:
+    """A path that fits into a line."""
+    return text if len(text) <= 120 else f"{text[:80]}..."
 
 
 def fail(message: str, code: int = 2) -> None:

@@ -25,17 +25,7 @@ from armillary.reporting.questions.asking import by_most
 from armillary.results.comparing import compare
 from armillary.results.reading import array, row_of
 from armillary.results.store import Run
-from armillary.results.two_runs import both_hold, shared_documents
-
-FIRST = {
-    "position/share_corrected": "Does the position share differ?",
-    "position/rank_stable_corrected": "Does the stable rank of position differ?",
-    "context/silhouette": "Does clustering by document differ?",
-    "norms/norm": "Does the residual norm differ?",
-    "depth/token_share": "Does the token explain more or less?",
-    "mixing/similarity_output": "Does attention mix tokens differently?",
-}
-"""The six results that the first screen asks about, as far as both runs hold them, and the questions."""
+from armillary.results.two_runs import HEADLINES, both_hold, shared_documents
 
 ENDING = "_difference"
 
@@ -63,9 +53,9 @@ def comparison_report(one: Run, other: Run) -> Report:
     return Report(
         title=f"{called[0]}, and {called[1]}",
         about=f"1: {called[0]}; 2: {called[1]}. They differ in {settings_in_words(str(compared.attrs['differ_in']))}",
-        answers=[difference(path, plots[path], one.results, other.results) for path in FIRST if path in plots]
+        answers=[difference(path, plots[path], one.results, other.results) for path in HEADLINES if path in plots]
         + angle_answer(one, other, compared),
-        lead=[plots[path].name for path in FIRST if path in plots],
+        lead=[plots[path].name for path in HEADLINES if path in plots],
         note=f"{ERRORS} {shared_documents(one, other)}",
         missing=[f"{name}. {sentence}" for name, sentences in lacking.items() for sentence in sentences],
         plots=list(plots.values()),
@@ -121,7 +111,7 @@ def compared_plot(path: str, one: xr.DataTree, other: xr.DataTree) -> Plot:
 
 def difference(path: str, plot: Plot, one: xr.DataTree, other: xr.DataTree) -> Answer:
     """Whether the two runs differ in a result, by how much where most, and both curves."""
-    question = FIRST[path]
+    question = HEADLINES[path]
     if plot.figure is None:
         return Answer(question, NOT_MEASURED, plot.finding, plot.name)
     first, second = (drawn_estimate(results, path).value for results in (one, other))

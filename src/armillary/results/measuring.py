@@ -1,7 +1,9 @@
 """From labelled sums to labelled results: every measure that the schema names, run on what it asks for."""
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +26,33 @@ COORDINATES = {
 """What stands along the axes that measures bring with them."""
 
 
+WORK = 2**31
+"""About how many bytes the layers that are measured at the same time may work in: wide models have fewer at a time."""
+
+
+def measuring_threads(width: int) -> int:
+    """How many layers of this width are measured at a time."""
+    return max(1, min(os.cpu_count() or 1, WORK // (64 * width**2)))
+
+
 def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """The groups that measures make, from those that a pass made."""
     results: dict[str, xr.Dataset] = {}
     for name, group in GROUPS.items():
         if group.measures and group.inputs[0] in groups:
             arrays = inputs(group.inputs, {**groups, **results})
-            made = measures_of(group.measures, arrays)
+            each = partial(side_by_side, threads=measuring_threads(width_of(arrays)))
+            made = measures_of(group.measures, arrays, each)
             if made:
                 whole = with_coordinates(xr.merge(made, join="exact"))
                 known = not group.splits or arrays["group"].sizes["context"] > 1
                 results[name] = described(name, whole if known else whole.where(False))
     return results
+
+
+def width_of(arrays: Mapping[str, Any]) -> int:
+    """The width of the states that measures are made from; 1 where there are none."""
+    return max((array.sizes.get("d_model", 1) for array in arrays.values()), default=1)
 
 
 def measures_of(
@@ -62,7 +79,7 @@ def missing_parameters(measure: Callable[..., Any], arrays: Mapping[str, Any]) -
 
 def remeasured(folder: Path) -> Run:
     """The run of a folder, measured again from what its pass kept."""
-    trees = {path: store.read(path, measured=False) for path in store.files_of(folder)}
+    trees = store.read(folder, measured=False)
     held = {
         str(name): completed(str(name), renamed(str(name), node.to_dataset())).load()
         for tree in trees.values()

@@ -1,21 +1,25 @@
-"""A pass that can be stopped at any moment: after each shard, what changed is written, then one file says so.
+"""A pass that can be stopped at any moment: after a shard, what changed is written, then one file says so.
 
 Records are frozen, so a tensor that is still the same object has not changed and is not written again. The manifest is
-replaced atomically after the data it names; whatever a kill leaves behind is either whole or not named.
+replaced atomically after the data it names, and the one before it stays: whatever a kill leaves behind is either whole
+or not named, and what a disk damages its checksum shows. A damaged group of documents runs again; where a sum
+over all shards is damaged, the pass goes on from the manifest before.
 """
 
+import hashlib
 import json
-import shutil
-from dataclasses import fields, is_dataclass
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from armillary.errors import StoreError, reason
 from armillary.surveys.pilot import Pilot
+from armillary.surveys.sums.batch import Large
 from armillary.surveys.sums.contexts import Contexts
 from armillary.surveys.sums.first import First
 from armillary.surveys.sums.frame import Frame
@@ -26,10 +30,28 @@ from armillary.surveys.sums.norms import Norms
 from armillary.surveys.sums.outliers import Outliers
 from armillary.surveys.sums.positions import CircularShift, Positions
 from armillary.surveys.sums.sample import Sample
+from armillary.surveys.sums.shelf import DTYPES, Damaged, Kept, Shelf, named
 from armillary.surveys.sums.state import State, Stream
 from armillary.system.files import write_text
+from armillary.system.progress import say
 
-MANIFEST = "manifest.json"
+MANIFEST, BEFORE = "manifest.json", "manifest-before.json"
+
+GROUP = re.compile(r"/state/(?:residual|attention)/positions/sums/(\d+)")
+"""The sums of one group: they can be made again from the group's own shards."""
+
+FINAL = re.compile(r"/state/(?:(?:residual|attention)/contexts/sums|sample/states|outliers/ratios)/\d+")
+"""What is never added to: it lies apart from what the next checkpoint replaces."""
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """A pass that goes on: how many shards are done, the state after them, the pilot, groups that are to run again."""
+
+    shards: int
+    state: State
+    pilot: Pilot
+    damaged: tuple[int, ...] = ()
 
 
 class Checkpoint:
@@ -38,79 +60,123 @@ class Checkpoint:
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.folder = folder
         self.fingerprint = fingerprint
-        self.written: dict[str, tuple[Tensor, dict[str, Any]]] = {}
+        self.shelf = Shelf(folder)
+        self.written: dict[str, tuple[Large, Kept]] = {}
+        self.before: set[str] = set()
 
     def exists(self) -> bool:
         """Whether a pass was begun here and can be resumed."""
-        return (self.folder / MANIFEST).exists()
+        return any((self.folder / name).exists() for name in (MANIFEST, BEFORE))
 
-    def save(self, shards: int, state: State, pilot: Pilot) -> None:
-        """Remember the state after this number of shards."""
+    def save(self, shards: int, state: State, pilot: Pilot, finished: set[int]) -> None:
+        """Remember the state after this number of shards; nothing is added to groups that are finished."""
         try:
-            self._save(shards, state, pilot)
+            self._save(shards, state, pilot, finished)
         except (OSError, StoreError) as error:
             why = reason(error.__cause__ or error)
             raise StoreError(
                 f"cannot write the checkpoint {self.folder} ({why}): free some space, then add --resume"
             ) from error
 
-    def _save(self, shards: int, state: State, pilot: Pilot) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        tensors: dict[str, Tensor] = {}
+    def _save(self, shards: int, state: State, pilot: Pilot, finished: set[int]) -> None:
+        tensors: dict[str, Large] = {}
         structure = flattened({"state": state, "pilot": pilot}, "", tensors)
-        name = f"shard-{shards:05d}.bin"
-        places = self.places(tensors, name)
-        manifest = {"fingerprint": self.fingerprint, "shards": shards, "structure": structure, "tensors": places}
-        write_text(self.folder / MANIFEST, json.dumps(manifest))
+        self.shelf.turn()
+        places = {key: self.place(key, tensor, finished) for key, tensor in tensors.items()}
+        self.shelf.sync()
+        plain = {key: [kept.file, kept.at, kept.dtype, kept.shape, kept.checks] for key, kept in places.items()}
+        manifest = {"fingerprint": self.fingerprint, "shards": shards, "structure": structure, "tensors": plain}
+        if (self.folder / MANIFEST).exists():
+            os.replace(self.folder / MANIFEST, self.folder / BEFORE)
+        write_text(self.folder / MANIFEST, signed(json.dumps(manifest)))
+        live = {kept.file for kept in places.values()}
         self.written = {key: (tensor, places[key]) for key, tensor in tensors.items()}
-        self.sweep({place["file"] for place in places.values()})
+        self.shelf.turn()
+        self.shelf.sweep(live | self.before)
+        self.before = live
 
-    def places(self, tensors: dict[str, Tensor], name: str) -> dict[str, dict[str, Any]]:
-        """Where each tensor lies; those that changed are written to a new file."""
-        places: dict[str, dict[str, Any]] = {}
-        with open(self.folder / name, "wb") as file:
-            for key, tensor in tensors.items():
-                known = self.written.get(key)
-                if known is not None and known[0] is tensor:
-                    places[key] = known[1]
-                    continue
-                array = tensor.contiguous().numpy()
-                places[key] = {"file": name, "at": file.tell(), "dtype": str(array.dtype), "shape": list(array.shape)}
-                array.tofile(file)
-        return places
+    def place(self, key: str, tensor: Large, finished: set[int]) -> Kept:
+        """Where a tensor lies; one that changed is written."""
+        if isinstance(tensor, Kept):
+            return tensor
+        known = self.written.get(key)
+        if known is not None and known[0] is tensor:
+            return known[1]
+        group = GROUP.fullmatch(key)
+        final = FINAL.fullmatch(key) or (group and int(group[1]) in finished)
+        return self.shelf.put(tensor.contiguous(), "finished" if final else "total")
 
     def sweep(self, live: set[str]) -> None:
-        """Remove the files that no tensor lies in any more."""
-        for path in self.folder.glob("shard-*.bin"):
-            if path.name not in live:
-                path.unlink()
+        """Remove the files that neither a state nor a manifest needs: a total at rest is written anew every time."""
+        self.shelf.sweep(live | self.before | {kept.file for _, kept in self.written.values()})
 
-    def load(self) -> tuple[int, State, Pilot]:
-        """How many shards are done, the state after them, and the pilot."""
-        try:
-            manifest = json.loads((self.folder / MANIFEST).read_text())
-            if manifest["fingerprint"] != self.fingerprint:
-                raise StoreError(
-                    f"expected an unfinished run of this model, text and settings in {self.folder.parent}, got one of "
-                    f"others: give the arguments it was started with to resume it, or choose another --out"
-                )
-            tensors = {key: self.read(place) for key, place in manifest["tensors"].items()}
-            restored = rebuilt(manifest["structure"], tensors)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+    def load(self) -> Resumed | None:
+        """The newest state that is whole, save groups of documents that can run again; None where none is left."""
+        why: list[str] = []
+        for name in (MANIFEST, BEFORE):
+            if (self.folder / name).exists():
+                try:
+                    held = self.resumed(self.folder / name)
+                except (OSError, ValueError, Damaged) as error:
+                    why.append(reason(error))
+                    # It must not take the place of the one before when the next one is saved.
+                    (self.folder / name).unlink(missing_ok=True)
+                    continue
+                if why:
+                    say(f"warning: the newest checkpoint is damaged ({why[0]}): going on after shard {held.shards}")
+                return held
+        say(f"warning: the checkpoint in {self.folder} is damaged ({why[0]}): the survey starts from its first window")
+        self.remove()
+        return None
+
+    def resumed(self, path: Path) -> Resumed:
+        """What a manifest names, every tensor compared with its checksum."""
+        manifest = checked_manifest(path)
+        if manifest["fingerprint"] != self.fingerprint:
             raise StoreError(
-                f"expected a complete checkpoint in {self.folder}, got one that cannot be read ({error}): remove that "
-                f"folder and start again"
-            ) from error
-        self.written = {key: (tensor, manifest["tensors"][key]) for key, tensor in tensors.items()}
-        return manifest["shards"], restored["state"], restored["pilot"]
+                f"expected an unfinished run of this model, text and settings in {self.folder.parent}, got one of "
+                f"others: give the arguments it was started with to resume it, or choose another --out"
+            )
+        places = {key: self.kept(place) for key, place in manifest["tensors"].items()}
+        tensors: dict[str, Large] = {}
+        damaged: set[int] = set()
+        for key, kept in places.items():
+            group = GROUP.fullmatch(key)
+            try:
+                if group is None:
+                    tensors[key] = kept.whole()
+                else:
+                    tensors[key] = kept
+                    kept.check()
+            except Damaged as error:
+                if group is None:
+                    raise
+                damaged.add(int(group[1]))
+                say(f"warning: {error}: group {group[1]} of documents runs again")
+        try:
+            restored = rebuilt(manifest["structure"], tensors)
+            state, first = restored["state"], restored["pilot"]
+        except (KeyError, TypeError, AttributeError, StopIteration, RecursionError) as error:
+            raise ValueError(f"{path.name} names no state") from error
+        if not isinstance(state, State) or not isinstance(first, Pilot):
+            raise ValueError(f"{path.name} names no state")
+        self.before = {kept.file for kept in places.values()}
+        self.written = {key: (tensors[key], kept) for key, kept in places.items()}
+        return Resumed(manifest["shards"], state, first, tuple(sorted(damaged)))
 
-    def read(self, place: dict[str, Any]) -> Tensor:
-        """One tensor, as it was written."""
-        count = int(np.prod(place["shape"]))
-        array = np.fromfile(self.folder / place["file"], place["dtype"], count, offset=place["at"])
-        if array.size != count:
-            raise ValueError(f"{place['file']} has {array.size} numbers, not {count}")
-        return torch.from_numpy(array.reshape(place["shape"]))
+    def kept(self, place: Any) -> Kept:
+        """Where the manifest says that a tensor lies; refuses what no checkpoint would say."""
+        if not (isinstance(place, list) and len(place) == 5):
+            raise ValueError("a tensor has no place")
+        file, at, dtype, shape, checks = place
+        numbers = [at, *shape, *checks] if isinstance(shape, list) and isinstance(checks, list) else [-1]
+        whole = all(type(number) is int and 0 <= number < 2**63 for number in numbers)
+        if not (whole and isinstance(file, str) and named(file) and dtype in DTYPES and checks):
+            raise ValueError("a tensor has no place")
+        kept = Kept(self.shelf, file, at, dtype, tuple(shape), tuple(checks))
+        if len(checks) not in (1, kept.shape[0] if shape else 1) or at + kept.nbytes > self.shelf.end(file):
+            raise ValueError(f"{file} is too short")
+        return kept
 
     def let_go(self) -> None:
         """Hold no tensor any more, so that the state can be taken apart; what is on disk stays."""
@@ -118,12 +184,40 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Forget the pass: its results are written."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.shelf.close()
+        for name in (MANIFEST, BEFORE, *self.shelf.names()):
+            (self.folder / name).unlink(missing_ok=True)
+
+    def leave(self) -> None:
+        """Leave what a manifest names and nothing else, however the pass ended."""
+        self.shelf.close()
+        live: set[str] = set()
+        for name in (MANIFEST, BEFORE):
+            with suppress(OSError, ValueError):
+                live |= {place[0] for place in checked_manifest(self.folder / name)["tensors"].values()}
+        self.shelf.sweep(live)
 
 
-def flattened(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
+def signed(text: str) -> str:
+    """A text after a line with its hash."""
+    return f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
+
+
+def checked_manifest(path: Path) -> dict[str, Any]:
+    """What a manifest says, if it is what was written."""
+    sign, _, text = path.read_text(encoding="utf-8").partition("\n")
+    if hashlib.sha256(text.encode()).hexdigest() != sign:
+        raise ValueError(f"the checksum of {path.name} differs")
+    manifest = json.loads(text)
+    kinds = {"fingerprint": str, "shards": int, "structure": dict, "tensors": dict}
+    if not isinstance(manifest, dict) or any(not isinstance(manifest.get(key), kind) for key, kind in kinds.items()):
+        raise ValueError(f"{path.name} is not a manifest")
+    return manifest
+
+
+def flattened(value: Any, name: str, tensors: dict[str, Any]) -> Any:
     """Plain JSON for a record, its tensors taken out under the name of their place."""
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor | Kept):
         tensors[name] = value
         return {"tensor": name}
     if is_dataclass(value):
@@ -136,7 +230,7 @@ def flattened(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     return {"plain": value}
 
 
-def rebuilt(structure: Any, tensors: dict[str, Tensor]) -> Any:
+def rebuilt(structure: Any, tensors: dict[str, Any]) -> Any:
     """The record that `flattened` took apart."""
     kind, content = next(iter(structure.items()))
     if kind == "tensor":

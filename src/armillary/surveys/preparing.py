@@ -9,7 +9,7 @@ import numpy as np
 
 from armillary.corpora import Groups, Windows, corpus, groups, windows
 from armillary.models.view import View
-from armillary.surveys.memory import Shape, estimate
+from armillary.surveys.memory import Shape, needed
 from armillary.surveys.plan import Plan, batch_size
 from armillary.surveys.settings import Settings
 
@@ -18,7 +18,8 @@ from armillary.surveys.settings import Settings
 class Prepared:
     """A survey that can begin: what was asked for, what will be read, and what tells it from every other survey.
 
-    `grouping` says how documents were put into groups, `memory` how many bytes the pass will need beyond the model.
+    `grouping` says how documents were put into groups, `memory` how many bytes the pass will need beyond the model,
+    `rest` whether its total lies on disk while a shard runs, as it must where memory is short.
     """
 
     chosen: Settings
@@ -26,6 +27,7 @@ class Prepared:
     grouping: str
     plan: Plan
     memory: int
+    rest: bool
     fingerprint: str
 
 
@@ -35,12 +37,14 @@ def prepared(view: View, source: Any, chosen: Settings) -> Prepared:
         view.known_family("heads")
     drawn, grouped = ordered(draw(view, source, chosen))
     plan = plan_of(drawn, grouped.index, chosen)
+    memory, rest = needed(plan, shape_of(view, plan), chosen.max_memory)
     return Prepared(
         chosen=chosen,
         windows=drawn,
         grouping=grouped.rule,
         plan=plan,
-        memory=estimate(plan, shape_of(view, plan)),
+        memory=memory,
+        rest=rest,
         fingerprint=plan.fingerprint(identity(view)),
     )
 

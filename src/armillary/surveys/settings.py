@@ -18,7 +18,7 @@ def setting(default: Any, help: str, *choices: str) -> Any:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a survey reads and sums."""
+    """How a survey reads and sums; every field is a keyword of `survey`, a flag and a key of the config file."""
 
     contexts: int = setting(64, "Number of windows to read.")
     length: int = setting(128, "Tokens per window, including BOS or CLS.")
@@ -33,6 +33,7 @@ class Settings:
     covariance: str = setting("residual", "Where covariances are kept.", "residual", "attention")
     batch: int | None = setting(None, "Windows per batch; two batches run at a time.")
     heads: bool = setting(False, "Measure attention heads as well.")
+    max_memory: float | None = setting(None, "Gigabytes a survey may take beyond the model; else it is refused.")
 
     @classmethod
     def of(cls, **given: Any) -> "Settings":
@@ -57,6 +58,8 @@ class Settings:
             value = getattr(self, name)
             if value is not None and value < low:
                 raise RequestError(f"expected {name} of at least {low}, got {value}: choose a larger one")
+        if self.max_memory is not None and not self.max_memory > 0:
+            raise RequestError(f"expected max_memory above 0, got {self.max_memory:g}: give gigabytes")
         if self.sites == "residual" and self.covariance == "attention":
             raise RequestError("expected sites=all with covariance=attention, got sites=residual: use sites=all")
 

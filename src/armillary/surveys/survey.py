@@ -10,7 +10,7 @@ import xarray as xr
 
 from armillary.corpora import Windows
 from armillary.corpora.tokens import token_text
-from armillary.errors import StoreError, reason
+from armillary.errors import StoreError
 from armillary.measures.massive import TIMES
 from armillary.models.view import View
 from armillary.results import measuring as results
@@ -23,7 +23,10 @@ from armillary.surveys.memory import refuse_if_too_large
 from armillary.surveys.plan import PILOT_TOKENS, Plan
 from armillary.surveys.preparing import Prepared, prepared
 from armillary.surveys.settings import Settings
+from armillary.surveys.sums.shelf import Damaged
 from armillary.surveys.tables import captured_groups
+from armillary.system.files import sweep
+from armillary.system.locking import alone
 from armillary.system.progress import progress as progress_bar
 from armillary.system.progress import say
 from armillary.system.surroundings import surroundings
@@ -33,25 +36,26 @@ from armillary.system.texts import escaped, numbered
 def surveyed(view: View, source: Any, chosen: Settings, *, folder: Path | None, resume: bool, progress: bool) -> Run:
     """The run of one pass: in a folder, checkpointed after each shard, or in memory."""
     survey = prepared(view, source, chosen)
-    refuse_if_too_large(survey.memory)
+    refuse_if_too_large(survey.memory, chosen.max_memory)
     if folder is None:
         groups = pass_groups(view, survey, None, progress=progress)
         attributes = {**provenance(view, survey), "armillary_format": store.FORMAT}
         return Run(store.tree_of({**groups, **results.measured(groups)}, attributes))
     checkpoint = Checkpoint(folder / "checkpoint", survey.fingerprint)
-    if not finished(folder, checkpoint, resume=resume):
-        groups = pass_groups(view, survey, checkpoint, progress=progress)
-        measure_and_write(folder, groups, provenance(view, survey))
-    checkpoint.remove()
+    with alone(checkpoint.folder, "a survey"):
+        sweep(folder)
+        try:
+            if not finished(folder, checkpoint, resume=resume):
+                groups = pass_groups(view, survey, checkpoint, progress=progress)
+                measure_and_write(folder, groups, provenance(view, survey))
+            checkpoint.remove()
+        finally:
+            checkpoint.leave()
     return store.open(folder)
 
 
 def finished(folder: Path, checkpoint: Checkpoint, *, resume: bool) -> bool:
     """Whether the folder already holds this very run; refuses a folder that holds another, or half of one."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"cannot make the folder {folder} ({reason(error)}): choose another --out") from error
     if (folder / STATES).exists():
         if resume and store.open(folder).provenance.get("fingerprint") == checkpoint.fingerprint:
             return True
@@ -74,10 +78,16 @@ def pass_groups(
     if progress:
         announce(view, survey)
     plan, label = survey.plan, f"{view.name} on {survey.windows.provenance['corpus']}"
-    with progress_bar(label, *plan.tokens.shape, show=progress) as advance:
-        state, first = local(view, plan, advance, checkpoint)
     attention = plan.sites == "all" and view.attentions is not None
-    captured = captured_groups(state, plan, first, attention=attention)
+    folder = checkpoint.folder.parent if checkpoint else None
+    try:
+        with progress_bar(label, *plan.tokens.shape, show=progress) as advance:
+            state, first = local(view, plan, advance, checkpoint, rest=survey.rest)
+        captured = captured_groups(state, plan, first, attention=attention, folder=folder)
+    except Damaged as error:
+        raise StoreError(
+            f"cannot read back sums of this survey from the disk ({error}): check the disk, then add --resume"
+        ) from error
     if state.heads is not None:
         captured["head_groups"] = head_dataset(state.heads, plan.tokens.shape[1])
     del state
@@ -91,6 +101,7 @@ def announce(view: View, survey: Prepared) -> None:
     say(
         f"{view.name} on {drawn.provenance['corpus']}: {numbered(contexts, 'window')} of {length} tokens from "
         f"{numbered(len(drawn.documents), 'document')}, about {survey.memory / 1e9:.2f} GB of memory beyond the model"
+        + (", sums on disk" if survey.rest else "")
     )
     if drawn.too_short:
         shown = ", ".join(escaped(name) for name in drawn.too_short[:5])

@@ -1,11 +1,13 @@
 """Border 1: what the pass summed becomes labelled arrays, with the holes of the table filled. No torch beyond here."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 import xarray as xr
 from jaxtyping import Float, Int
+from torch import Tensor
 
 from armillary.errors import RequestError
 from armillary.measures.decomposition import filled_cells
@@ -13,10 +15,12 @@ from armillary.measures.heldout import FOLDS
 from armillary.measures.massive import TIMES
 from armillary.surveys.pilot import Pilot
 from armillary.surveys.plan import Plan
+from armillary.surveys.rooms import Room
 from armillary.surveys.running import cores
-from armillary.surveys.sums.batch import emptied
+from armillary.surveys.sums.batch import Large, emptied
 from armillary.surveys.sums.frame import Frame
 from armillary.surveys.sums.moments import Scatter
+from armillary.surveys.sums.shelf import Kept
 from armillary.surveys.sums.state import State, Stream
 from armillary.system.threads import side_by_side
 
@@ -28,6 +32,11 @@ class Holes:
     contexts: Int[np.ndarray, " hole"]
     columns: Int[np.ndarray, " hole"]
     groups: Int[np.ndarray, " hole"]
+
+    @property
+    def distinct(self) -> list[int]:
+        """The columns that have a hole."""
+        return sorted(set(self.columns.tolist()))
 
     def shifted(self, plan: Plan) -> "Holes":
         """Where the circular shifts of the null move them."""
@@ -53,97 +62,97 @@ def holes_of(state: State, plan: Plan) -> Holes:
 
 
 def fills(
-    rows: Float[np.ndarray, "site context d_model"], columns: Float[np.ndarray, "site position d_model"], holes: Holes
+    rows: Float[np.ndarray, "site context d_model"],
+    columns: Float[np.ndarray, "site cell d_model"],
+    holes: Holes,
+    length: int,
 ) -> Float[np.ndarray, "hole site d_model"]:
-    """What belongs into the holes of a table, from its sums over windows and at positions."""
-    shape = (len(holes.contexts), rows.shape[0], rows.shape[2])
+    """What belongs into the holes of a table, from its sums over windows and at the positions `holes.distinct`."""
+    sites, _, width = rows.shape
     if not len(holes.contexts):
-        return np.zeros(shape)
-    by_row, by_column = (part.transpose(1, 0, 2).reshape(part.shape[1], -1) for part in (rows, columns))
-    return filled_cells(by_row, by_column, holes.contexts, holes.columns).reshape(shape)
+        return np.zeros((0, sites, width))
+    # The fit asks for no other position than those of holes: the rest of this table is never touched, nor in memory.
+    by_column = np.zeros((length, sites * width))
+    by_column[holes.distinct] = columns.transpose(1, 0, 2).reshape(len(holes.distinct), -1)
+    by_row = rows.transpose(1, 0, 2).reshape(rows.shape[1], -1)
+    return filled_cells(by_row, by_column, holes.contexts, holes.columns).reshape(-1, sites, width)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A (context, position) table, holes filled with the additive fit: its two bases, its mean, and the fills."""
+    """A (context, position) table at every site, holes filled with the additive fit: one basis, its mean, the fills."""
 
     context_basis: Float[np.ndarray, "site context d_model"]
-    position_basis: Float[np.ndarray, "site position d_model"]
     mean: Float[np.ndarray, "site d_model"]
     fill: Float[np.ndarray, "hole site d_model"]
 
 
-def table(
-    rows: Float[np.ndarray, "site context d_model"], columns: Float[np.ndarray, "site position d_model"], holes: Holes
-) -> Table:
-    """The filled table of one stream. Takes its sums over and turns them into the bases, in place."""
-    fill = fills(rows, columns, holes)
-    for value, context, column in zip(fill, holes.contexts, holes.columns, strict=True):
-        rows[:, context] += value
-        columns[:, column] += value
-    mean = columns.sum(1) / (rows.shape[1] * columns.shape[1])
-    rows /= columns.shape[1]
-    rows -= mean[:, None]
-    columns /= rows.shape[1]
-    columns -= mean[:, None]
-    return Table(rows, columns, mean, fill)
+class Sums:
+    """The sums of a stream at each position, read one site at a time, on disk or not."""
+
+    def __init__(self, stream: Stream, holes: Holes, shifted: Holes, *, folded: bool) -> None:
+        self.groups = [stream.positions.sums[group] for group in sorted(stream.positions.sums)]
+        self.null = stream.null.sums
+        self.holes, self.shifted, self.folded = holes, shifted, folded
+
+    def cells(self) -> Float[np.ndarray, "site cell d_model"]:
+        """The sums over all groups at the positions of holes."""
+        first, *others = [picked(group, self.holes.distinct) for group in self.groups]
+        for other in others:
+            first += other
+        return first
+
+    def null_cells(self) -> Float[np.ndarray, "site cell d_model"]:
+        """The same of the null, whose holes are shifted."""
+        return picked(self.null, self.shifted.distinct)
+
+    def at(self, site: int) -> tuple[Float[np.ndarray, "position d_model"], Float[Tensor, "group position d_model"]]:
+        """The sum over all groups at one site, and each group's."""
+        groups = torch.stack([group[site] for group in self.groups])
+        total = groups[0].numpy().copy()
+        for group in groups[1:]:
+            total += group.numpy()
+        return total, groups
 
 
-def null_basis(stream: Stream, rows: np.ndarray, holes: Holes) -> Float[np.ndarray, "site position d_model"]:
+def picked(large: Large, columns: list[int]) -> Float[np.ndarray, "site cell d_model"]:
+    """Some positions of every site."""
+    if isinstance(large, Kept):
+        return np.stack([large.rows(site, columns).numpy() for site in range(len(large))])
+    return large[:, columns].numpy()
+
+
+def null_at(
+    sums: Sums, site: int, fill: Float[np.ndarray, "hole site d_model"], contexts: int
+) -> Float[np.ndarray, "position d_model"]:
     """The position basis of the circularly shifted windows, their holes filled by their own additive fit; float32."""
-    columns = stream.null.sums.numpy().copy()
-    for value, column in zip(fills(rows, columns, holes), holes.columns, strict=True):
-        columns[:, column] += value
-    columns -= columns.mean(1, keepdims=True)
-    columns /= rows.shape[1]
+    columns = sums.null[site].numpy().copy()
+    for value, column in zip(fill[:, site], sums.shifted.columns, strict=True):
+        columns[column] += value
+    columns -= columns.mean(0, keepdims=True)
+    columns /= contexts
     return columns.astype(np.float32)
 
 
-def sum_of(sums: dict[int, torch.Tensor]) -> Float[np.ndarray, "site position d_model"]:
-    """The sums over all groups."""
-    first, *others = sums.values()
-    total = first.numpy().copy()
-    for group in others:
-        total += group.numpy()
-    return total
+def kernel(groups: Float[Tensor, "group position d_model"]) -> Float[np.ndarray, "group group_"]:
+    """Inner products of the groups' position sums at one site, each group's mean over positions taken off."""
+    means, flat = groups.mean(1), groups.flatten(1)
+    return torch.mm(flat, flat.T).addmm_(means, means.T, alpha=-groups.shape[1]).numpy()
 
 
-@torch.inference_mode()
-def fill_groups(sums: dict[int, torch.Tensor], filled: Table, holes: Holes) -> None:
-    """Put the fills of the holes into their groups' sums."""
-    for value, group, column in zip(filled.fill, holes.groups, holes.columns, strict=True):
-        sums[int(group)][:, column] += torch.from_numpy(value)
-
-
-@torch.inference_mode()
-def kernels(sums: dict[int, torch.Tensor]) -> Float[np.ndarray, "site group group_"]:
-    """Inner products of the groups' position sums, each group's mean over positions taken off."""
-    groups = [sums[group] for group in sorted(sums)]
-    out = torch.empty(len(groups[0]), len(groups), len(groups), dtype=torch.float64)
-    stacked = torch.empty(len(groups), *groups[0].shape[1:], dtype=torch.float64)  # one room for all sites
-    for site, kernel in enumerate(out):
-        torch.stack([group[site] for group in groups], out=stacked)
-        means, flat = stacked.mean(1), stacked.flatten(1)
-        torch.mm(flat, flat.T, out=kernel)
-        kernel.addmm_(means, means.T, alpha=-stacked.shape[1])
-    return out.numpy()
-
-
-@torch.inference_mode()
 def fold_means(
-    sums: dict[int, torch.Tensor], mean: Float[np.ndarray, "site d_model"], sizes: Float[np.ndarray, " group"]
-) -> Float[np.ndarray, "site fold position d_model"]:
-    """Each fold's mean at each position less the grand mean, float32. Empties the sums, to not hold both at once."""
-    first, folds = next(iter(sums.values())), min(FOLDS, len(sizes))
-    # Pages of torch are quicker to come by than the huge ones of numpy.
-    means = torch.empty(len(first), folds, *first.shape[1:], dtype=torch.float32)
+    groups: Float[Tensor, "group position d_model"],
+    mean: Float[np.ndarray, " d_model"],
+    sizes: Float[np.ndarray, " group"],
+) -> Float[np.ndarray, "fold position d_model"]:
+    """Each fold's mean at each position of one site less the grand mean, float32. The groups' sums are given up."""
+    folds = min(FOLDS, len(sizes))
+    means = torch.empty(folds, *groups.shape[1:], dtype=torch.float32)
     for fold in range(folds):
-        own, *others = (sums[group] for group in range(fold, len(sizes), folds))
+        own, *others = groups[fold::folds]
         for other in others:
             own.add_(other)
-            emptied(other)
-        means[:, fold] = own.div_(sizes[fold::folds].sum()).sub_(torch.from_numpy(mean)[:, None])
-        emptied(own)
+        means[fold] = own.div_(sizes[fold::folds].sum()).sub_(torch.from_numpy(mean))
     return means.numpy()
 
 
@@ -158,15 +167,12 @@ def squares(stream: Stream, filled: Table, holes: Holes, groups: int) -> Float[n
     return out
 
 
-def covariance(scatter: Scatter, filled: Table) -> Float[np.ndarray, "site d_model d_model_"]:
-    """The covariance of all tokens of the filled table, float32."""
-    cells = filled.context_basis.shape[1] * filled.position_basis.shape[1]
-    out = np.empty(scatter.matrix.shape, np.float32)
-    for site, matrix in enumerate(scatter.matrix.numpy()):
-        step = scatter.mean[site].numpy() - filled.mean[site]
-        added = filled.fill[:, site] - filled.mean[site]
-        out[site] = (matrix + scatter.count * np.outer(step, step) + added.T @ added) / cells
-    return out
+def covariance(scatter: Scatter, filled: Table, site: int, cells: int) -> Float[np.ndarray, "d_model d_model_"]:
+    """The covariance of all tokens of the filled table at one site, float32."""
+    step = scatter.mean[site].numpy() - filled.mean[site]
+    added = filled.fill[:, site] - filled.mean[site]
+    matrix = scatter.matrix[site].numpy()
+    return ((matrix + scatter.count * np.outer(step, step) + added.T @ added) / cells).astype(np.float32)
 
 
 def leading_products(
@@ -192,32 +198,96 @@ def leading_products(
     return np.stack(out, 1)
 
 
-def stream_dataset(stream: Stream, plan: Plan, holes: Holes, axis: str, frame: Frame) -> xr.Dataset:
+AXES = {
+    "position_basis": ("position", "d_model"),
+    "position_null": ("position", "d_model"),
+    "position_kernel": ("group", "group_"),
+    "position_folds": ("fold", "position", "d_model"),
+    "covariance": ("d_model", "d_model_"),
+}
+"""What is made site by site, for it is large or made from what is."""
+
+
+@torch.inference_mode()
+def site_tables(
+    sums: Sums,
+    rows: Float[np.ndarray, "site context d_model"],
+    scatter: Scatter | None,
+    plan: Plan,
+    folder: Path | None,
+) -> tuple[Table, dict[str, np.ndarray]]:
+    """The filled table of a stream, and what there is of AXES but the folds' means, one site after the other.
+
+    Takes the sums over windows and turns them into a basis, in place.
+    """
+    contexts, length, sizes = rows.shape[1], len(plan.positions), np.bincount(plan.groups).astype(np.float64)
+    null_fill = fills(rows, sums.null_cells(), sums.shifted, length)
+    filled = Table(rows, np.empty((len(rows), rows.shape[2])), fills(rows, sums.cells(), sums.holes, length))
+    rooms: dict[str, Room] = {}
+    for site in range(len(rows)):
+        columns, groups = sums.at(site)
+        fill_site(filled, columns, groups, sums.holes, site)
+        made = {
+            "position_basis": columns,
+            "position_null": null_at(sums, site, null_fill, contexts),
+            "position_kernel": kernel(groups),
+        }
+        if scatter is not None:
+            made["covariance"] = covariance(scatter, filled, site, contexts * length)
+        if sums.folded:
+            made["position_folds"] = fold_means(groups, filled.mean[site], sizes)
+        for name, values in made.items():
+            if name not in rooms:
+                rooms[name] = Room((len(rows), *values.shape), values.dtype, folder)
+            rooms[name].add(site, values)
+    for large in (*sums.groups, sums.null, *([scatter.matrix] if scatter is not None else ())):
+        if isinstance(large, Tensor):
+            emptied(large)
+    return filled, {name: room.whole() for name, room in rooms.items()}
+
+
+def fill_site(
+    filled: Table,
+    columns: Float[np.ndarray, "position d_model"],
+    groups: Float[Tensor, "group position d_model"],
+    holes: Holes,
+    site: int,
+) -> None:
+    """Fill the holes of one site, its sums and its groups', and turn the sums into bases about its mean; in place."""
+    rows = filled.context_basis[site]
+    for value, context, column, group in zip(
+        filled.fill[:, site], holes.contexts, holes.columns, holes.groups, strict=True
+    ):
+        rows[context] += value
+        columns[column] += value
+        groups[int(group), int(column)] += torch.from_numpy(value)
+    mean = filled.mean[site]
+    mean[:] = columns.sum(0) / (len(rows) * len(columns))
+    rows /= len(columns)
+    rows -= mean
+    columns /= len(rows)
+    columns -= mean
+
+
+def stream_dataset(
+    stream: Stream, plan: Plan, holes: Holes, axis: str, frame: Frame, folder: Path | None
+) -> xr.Dataset:
     """Mean, bases, fold means, null, spread and norms of one stream, which is given up."""
-    sizes = np.bincount(plan.groups).astype(np.float64)
     rows = in_order(stream, len(plan.tokens))
-    null = null_basis(stream, rows, holes.shifted(plan))
-    filled = table(rows, sum_of(stream.positions.sums), holes)
-    fill_groups(stream.positions.sums, filled, holes)
-    variables = {
+    sums = Sums(stream, holes, holes.shifted(plan), folded=axis == "layer")
+    filled, by_site = site_tables(sums, rows, stream.scatter, plan, folder)
+    variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
         "mean": ((axis, "d_model"), filled.mean),
-        "position_basis": ((axis, "position", "d_model"), filled.position_basis),
         "context_basis": ((axis, "context", "d_model"), filled.context_basis),
-        "position_null": ((axis, "position", "d_model"), null),
-        "position_kernel": ((axis, "group", "group_"), kernels(stream.positions.sums)),
-        "squares": ((axis, "group"), squares(stream, filled, holes, len(sizes))),
+        "squares": ((axis, "group"), squares(stream, filled, holes, len(sums.groups))),
+        **{name: ((axis, *AXES[name]), values) for name, values in by_site.items()},
         **norm_variables(stream, axis),
     }
     if stream.first.count:
         variables["first"] = ((axis, "d_model"), stream.first.sums.numpy() / stream.first.count)
-    if stream.scatter is not None:
-        variables["covariance"] = ((axis, "d_model", "d_model_"), covariance(stream.scatter, filled))
     if stream.leading is not None:
         products = leading_products(stream, filled, holes, frame)
         variables["leading_groups"] = ((axis, "group", "direction", "direction_"), products)
-    if axis == "layer":
-        folded = fold_means(stream.positions.sums, filled.mean, sizes)
-        variables["position_folds"] = ((axis, "fold", "position", "d_model"), folded)
     return xr.Dataset(variables, coords={"position": plan.positions})
 
 
@@ -281,15 +351,17 @@ def sample_dataset(state: State) -> xr.Dataset:
     )
 
 
-def captured_groups(state: State, plan: Plan, first: Pilot, *, attention: bool) -> dict[str, xr.Dataset]:
-    """Everything that the pass gave, as the schema's groups; the state is given up."""
+def captured_groups(
+    state: State, plan: Plan, first: Pilot, *, attention: bool, folder: Path | None = None
+) -> dict[str, xr.Dataset]:
+    """Everything that the pass gave, as the schema's groups; the state is given up. What is large goes to `folder`."""
     holes = holes_of(state, plan)
     streams = {"layer": state.residual, "block": state.attention if attention else None}
 
     def dataset(axis: str) -> xr.Dataset | None:
         stream = streams[axis]
         with cores(1):
-            return stream_dataset(stream, plan, holes, axis, first.frame) if stream is not None else None
+            return stream_dataset(stream, plan, holes, axis, first.frame, folder) if stream is not None else None
 
     residual, apart = side_by_side(dataset, streams)
     assert residual is not None

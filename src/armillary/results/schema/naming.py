@@ -207,7 +207,17 @@ GROUPS: dict[str, Group] = {
     "taxonomy": Group(
         FILE,
         "kinds of heads by their behaviour, with the scores that decide them",
-        {"kind": Variable(PER_HEAD, "text", f"{', '.join(KINDS)}; empty where none fits", label="kind")} | scores(),
+        {
+            "kind": Variable(PER_HEAD, "text", f"{', '.join(KINDS)}; empty where none fits", label="kind"),
+            "labels": Variable(
+                PER_HEAD,
+                "text",
+                "every kind whose threshold the head passes, its kind first",
+                label="labels",
+                optional=True,
+            ),
+        }
+        | scores(),
         (taxonomy,),
         ("repeats", "heads", "head_groups"),
         COMMAND,

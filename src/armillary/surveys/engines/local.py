@@ -1,6 +1,5 @@
 """Running all shards here, one after the other; their states are merged in the order of the shards."""
 
-import time
 from contextlib import closing
 from itertools import chain, islice
 
@@ -14,32 +13,29 @@ from armillary.surveys.plan import Plan
 from armillary.surveys.running import captured
 from armillary.surveys.shard import Report, shard_state
 from armillary.surveys.sums.state import State
-
-CHECKPOINT_SECONDS = 30.0
-"""A checkpoint is not written for less work than this: writing it would cost more than doing the work again."""
+from armillary.surveys.total import Total
 
 
 @torch.inference_mode()
-def local(view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None = None) -> tuple[State, Pilot]:
-    """The state of all shards, and the pilot; resumes what the checkpoint holds."""
-    done, total, first = checkpoint.load() if checkpoint and checkpoint.exists() else (0, None, None)
-    report(sum(len(shard) for shard in plan.shards[:done]))
-    saved = time.monotonic()
-    shards = [plan.batches(shard) for shard in plan.shards[done:]]
+def local(
+    view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None = None, *, rest: bool = False
+) -> tuple[State, Pilot]:
+    """The state of all shards, and the pilot; resumes what the checkpoint holds.
+
+    Groups that are finished may lie on disk, with `rest` the total too while a shard runs. An interrupt leaves a
+    checkpoint of the shards that are done.
+    """
+    total = Total(plan, checkpoint, rest=rest)
+    total.resume(view)
+    report(total.stop)
+    shards = [plan.batches(shard) for shard in plan.shards[total.done :]]
     # The model goes on to the next shard's windows while the last ones of a shard are summed.
     with closing(captured(view, plan, chain.from_iterable(shards))) as read:
-        for number, batches in enumerate(shards, done + 1):
-            state, first = shard_state(islice(read, len(batches)), plan, first, report)
-            total = state if total is None else total.merge(state)
-            del state
-            if number == len(plan.shards):
-                break
-            give_back()
-            if checkpoint and time.monotonic() - saved >= CHECKPOINT_SECONDS:
-                checkpoint.save(number, total, first)
-                saved = time.monotonic()
-    if checkpoint:
-        checkpoint.let_go()
-    if total is None or first is None:
-        raise AssertionError("expected a plan with a shard, got one without: a corpus has at least one window")
-    return total, first
+        try:
+            for batches in shards:
+                total.add(*shard_state(islice(read, len(batches)), plan, total.pilot, report, total.shelving))
+                give_back()
+        except KeyboardInterrupt:
+            total.save()
+            raise
+    return total.taken()

@@ -6,14 +6,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from armillary.surveys.sums.batch import Batch, by_group, in_place, lasting
+from armillary.surveys.sums.batch import Batch, by_group, in_memory, in_place, lasting
+from armillary.surveys.sums.shelf import Kept
 
 
 @dataclass(frozen=True)
 class Positions:
-    """For each group of documents, the sum of the states at each position, and how many tokens it holds."""
+    """For each group of documents, the sum of the states at each position, and how many tokens it holds.
 
-    sums: dict[int, Float[Tensor, "site position d_model"]]
+    Groups that are finished may lie on disk.
+    """
+
+    sums: dict[int, Float[Tensor, "site position d_model"] | Kept]
     counts: dict[int, Tensor]
 
     @classmethod
@@ -25,15 +29,16 @@ class Positions:
         """These sums and a batch's, in place: this record is given up."""
         sums, counts = dict(self.sums), dict(self.counts)
         for group, run in batch.runs():
-            count = batch.kept[run].sum(0)
-            if group in sums:
-                for into, states in zip(sums[group], batch.states, strict=True):
+            count, mine = batch.kept[run].sum(0), sums.get(group)
+            if isinstance(mine, Tensor):
+                for into, states in zip(mine, batch.states, strict=True):
                     into += states[run].sum(0, dtype=torch.float64)
-                sums[group], counts[group] = sums[group].detach(), counts[group] + count
+                sums[group], counts[group] = mine.detach(), counts[group] + count
             else:
-                sums[group], counts[group] = lasting(len(batch.states), *batch.states[0].shape[1:]), count
-                for into, states in zip(sums[group], batch.states, strict=True):
+                mine = lasting(len(batch.states), *batch.states[0].shape[1:], at=batch.at)
+                for into, states in zip(mine, batch.states, strict=True):
                     torch.sum(states[run], 0, dtype=torch.float64, out=into)
+                sums[group], counts[group] = mine, count
         return Positions(sums, counts)
 
     def merge(self, other: "Positions") -> "Positions":
@@ -48,21 +53,22 @@ class CircularShift:
     A circular shift keeps the text's autocorrelation and takes away what belongs to a position.
     """
 
-    sums: Float[Tensor, "site position d_model"]
+    sums: Float[Tensor, "site position d_model"] | Kept
 
     @classmethod
     def of(cls, batch: Batch) -> "CircularShift":
         """The null of one batch."""
-        return cls(lasting(len(batch.states), *batch.states[0].shape[1:])).add(batch)
+        return cls(lasting(len(batch.states), *batch.states[0].shape[1:], at=batch.at)).add(batch)
 
     def add(self, batch: Batch) -> "CircularShift":
         """This null and a batch's, in place: this record is given up."""
-        length = self.sums.shape[1]
-        for into, states in zip(self.sums, batch.states, strict=True):
+        sums = in_memory(self.sums)
+        length = sums.shape[1]
+        for into, states in zip(sums, batch.states, strict=True):
             for window, shift in zip(states, batch.shifts, strict=True):
                 into[shift:] += window[: length - shift]
                 into[:shift] += window[length - shift :]
-        return CircularShift(self.sums.detach())
+        return CircularShift(sums.detach())
 
     def merge(self, other: "CircularShift") -> "CircularShift":
         """The sums of both, in place: both records are given up."""
