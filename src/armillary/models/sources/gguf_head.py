@@ -37,7 +37,7 @@ class Head:
         return struct.unpack("<" + kind, raw)[0]
 
     def count(self, each: int, what: str) -> int:
-        """The next number of things of so many bytes at least, no more than the rest of the file can hold."""
+        """The next number of things of `each` bytes at least, no more than the rest of the file can hold."""
         found = int(self.number("Q"))
         if found * each > self.size - self.file.tell():
             raise self.broken(f"it declares {found} {what}")
