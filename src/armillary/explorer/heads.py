@@ -111,16 +111,22 @@ def head(run: Run, block: int, number: int) -> dict[str, Any]:
     """All that the run knows of one head: kind, pictures, numbers with errors, readings; and what adds the rest."""
     check_head(run, block, number)
     results, at = run.results, {"block": block, "head": number}
-    kind = str(kinds_of(results)[block, number]) if has(results, KIND) else ""
     rows = [row for row in measures(results) if row["name"] != KIND]
     return {
         "name": f"L{block}H{number}",
-        "kind": KINDS.get(kind, ""),
+        "kind": every_kind(results, at),
         "rows": [row | known(results, row["name"], at) for row in rows],
         "figures": [head_picture(results, path, at) for path in pictures.HEADS if has(results, path)],
         "readings": readings(results, block, number),
         "missing": [lacking(path) for path in PAGE if not has(results, path)],
     }
+
+
+def every_kind(results: xr.DataTree, at: dict[str, int]) -> str:
+    """All kinds that a head is, the one that names it first; runs of before labels have that one alone."""
+    held = next((path for path in ("taxonomy/labels", KIND) if has(results, path)), None)
+    stored = str(array(results, held).isel(at).item()) if held else ""
+    return ", ".join(KINDS[kind.strip()] for kind in stored.split(",") if kind.strip() in KINDS)
 
 
 def lacking(path: str) -> str:

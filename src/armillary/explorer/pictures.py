@@ -129,11 +129,12 @@ def constituents(results: xr.DataTree, at: At) -> go.Figure:
         reach = 100 * width * numbers(results, "constituents/share_se", **at).ravel()
         bars.update(error_x={"type": "data", "array": reach, "color": NULL, "thickness": 1.5})
     figure.add_trace(bars.update(hovertemplate="%{y}: %{x:.1f} %<extra></extra>"))
+    axes(figure, "share, %", "", autorange="reversed")
     if has(results, "constituents/share_null"):
         null = go.Scatter(x=100 * numbers(results, "constituents/share_null", **at).ravel(), y=names, mode="markers")
         null.update(name="circular-shift null", marker={"color": NULL, "symbol": "line-ns-open", "size": 12})
         figure.add_trace(null.update(hovertemplate="%{y}, null: %{x:.1f} %<extra></extra>"))
-    return axes(figure, "share, %", "", autorange="reversed")
+    return figure
 
 
 def weights(results: xr.DataTree, at: At) -> go.Figure:

@@ -25,7 +25,8 @@ from armillary.surveys.preparing import Prepared, prepared
 from armillary.surveys.settings import Settings
 from armillary.surveys.sums.shelf import Damaged
 from armillary.surveys.tables import captured_groups
-from armillary.system.locking import alone, sweep
+from armillary.system.files import sweep
+from armillary.system.locking import alone
 from armillary.system.progress import progress as progress_bar
 from armillary.system.progress import say
 from armillary.system.surroundings import surroundings
