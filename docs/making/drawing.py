@@ -17,7 +17,6 @@ import armillary as arm
 from armillary.figures import FIGURES, available
 from armillary.figures.kit.colours import THEMES
 from armillary.figures.kit.style import HEIGHT, template
-from armillary.reporting.page import prose
 from armillary.results.reading import has
 from making.runs import PLACE
 
@@ -70,11 +69,16 @@ def shown(folder: str, name: str) -> nodes.raw:
     return nodes.raw(
         "",
         f'<figure class="armillary" id="{escape(Path(folder).name)}-{escape(name)}">'
-        f'<figcaption class="finding">{prose(figure.finding(results))}</figcaption>{plot(figure.draw(results))}'
+        f'<figcaption class="finding">{escape(unbroken(figure.finding(results)))}</figcaption>{plot(figure.draw(results))}'
         f"<figcaption><p>{escape(figure.text)}</p>"
         f"<p><code>{escape(command)}</code> · {escape(figure.source)}</p></figcaption></figure>",
         format="html",
     )
+
+
+def unbroken(text: str) -> str:
+    """A sentence whose lines do not break between a number and its error or its per cent."""
+    return text.replace(" %", "\u00a0%").replace(" ± ", "\u00a0±\u00a0")
 
 
 def plot(figure: go.Figure) -> str:
