@@ -69,7 +69,8 @@ def shown(folder: str, name: str) -> nodes.raw:
     return nodes.raw(
         "",
         f'<figure class="armillary" id="{escape(Path(folder).name)}-{escape(name)}">'
-        f'<figcaption class="finding">{escape(unbroken(figure.finding(results)))}</figcaption>{plot(figure.draw(results))}'
+        f'<figcaption class="finding">{escape(unbroken(figure.finding(results)))}</figcaption>'
+        f"{plot(figure.draw(results))}"
         f"<figcaption><p>{escape(figure.text)}</p>"
         f"<p><code>{escape(command)}</code> · {escape(figure.source)}</p></figcaption></figure>",
         format="html",
