@@ -7,6 +7,7 @@ import sys
 import time
 import venv
 from pathlib import Path
+from urllib.parse import urljoin
 from urllib.request import urlopen
 
 import pytest
@@ -63,17 +64,17 @@ def test_the_wheel_surveys_a_model_and_shows_report_and_explorer(installed):
 def explored(place):
     """What the explorer serves: its page, with every file that the page names."""
     command = [str(place / "bin" / "armillary"), "explore", "run", "--no-browser"]
-    server = subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
-    try:
-        address = next(found[0] for line in server.stdout if (found := re.search(r"http://\S+", line)))
-        page = fetched(address)
-        base = re.match(r"http://[^/?#]+", address)[0]
-        files = re.findall(r'(?:src|href)="(/?[\w./-]+\.(?:js|css))"', page)
-        assert files
-        return page + "".join(fetched(f"{base}/{name.lstrip('/')}") for name in files)
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
+    with subprocess.Popen(
+        command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+    ) as server:
+        try:
+            address = next(found[0] for line in server.stdout if (found := re.search(r"http://\S+", line)))
+            page = fetched(address)
+            files = re.findall(r'(?:src|href)="([\w./-]+\.(?:js|css))"', page)
+            assert files
+            return page + "".join(fetched(urljoin(address, name)) for name in files)
+        finally:
+            server.terminate()
 
 
 def fetched(address, patience=60):
