@@ -10,6 +10,7 @@ from armillary.figures import ERRORS, SECTIONS
 from armillary.figures.comparison import AXES, compare_figure, compare_finding
 from armillary.figures.kit.style import HEIGHT
 from armillary.figures.kit.words import counted, span
+from armillary.figures.training_pair import Pair, pairs
 from armillary.reporting.content import command, missing
 from armillary.reporting.kinds import Answer, Plot, Report
 from armillary.reporting.plots import plotted
@@ -26,6 +27,13 @@ FIRST = (
     "mixing/similarity_output",
 )
 """The results that the first screen asks about, as far as both runs hold them."""
+
+TRAINED = {
+    "training-loss": "Which run ends with the lower loss?",
+    "training-accuracy": "Which run adds better?",
+    "training-geometry": "Does the same geometry form?",
+}
+"""What the first screen asks about two training runs."""
 
 ENDING = "_difference"
 
@@ -47,15 +55,18 @@ def comparison_report(one: Run, other: Run) -> Report:
     compared = compare(one, other)
     paths = sorted(compared_paths(compared), key=lambda path: order_of(section_of(path)))
     plots = {path: compared_plot(path, one.results, other.results) for path in paths}
+    trained = [trained_plot(pair, one.results, other.results) for pair in pairs(one.results, other.results)]
     names = [f"{place}: {run.title}" for place, run in enumerate((one, other), 1)]
     lacking = {name: missing(run.results) for name, run in zip(names, (one, other), strict=True)}
     return Report(
         title=f"{one.title}, and {other.title}",
         about=f"The two differ in {settings_in_words(str(compared.attrs['differ_in']))}",
-        answers=[difference(path, plots[path]) for path in FIRST if path in plots] + angle_answer(one, other, compared),
+        answers=[difference(path, plots[path]) for path in FIRST if path in plots]
+        + angle_answer(one, other, compared)
+        + [Answer(TRAINED[plot.name], plot.finding, plot.name) for plot in trained],
         note=f"{ERRORS} {shared_documents(one, other)}",
         missing=[f"{name}. {sentence}" for name, sentences in lacking.items() for sentence in sentences],
-        plots=list(plots.values()),
+        plots=[*plots.values(), *trained],
         sources=dict(zip(names, (one.provenance, other.provenance), strict=True)),
         command=command(one, other),
     )
@@ -104,6 +115,12 @@ def compared_plot(path: str, one: xr.DataTree, other: xr.DataTree) -> Plot:
     meaning = row_of(path).text
     text = f"Both runs: {meaning}." if meaning else "Both runs."
     return plotted(anchor(path), section_of(path), make, (text, MARGIN, f"/{path} of the two runs"))
+
+
+def trained_plot(pair: Pair, one: xr.DataTree, other: xr.DataTree) -> Plot:
+    """Curves over steps of two training runs."""
+    words = (pair.text, "each run at its own steps", ", ".join(f"/{path}" for path in pair.needs))
+    return plotted(pair.name, "training", lambda: (pair.finding((one, other)), pair.draw((one, other))), words)
 
 
 def difference(path: str, plot: Plot) -> Answer:
