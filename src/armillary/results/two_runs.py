@@ -95,7 +95,7 @@ def notes(one: Run, other: Run, angles: xr.Dataset, left_out: list[str]) -> Iter
     )
     yield shared_documents(one, other)
     yield from depths_explained(one, other)
-    if both_hold(one, other, "residual", "position"):
+    if any("residual" in run.results.children for run in (one, other)):
         yield angles_explained(angles, one, other)
     if left_out:
         yield f"Not compared, because their axes differ: {', '.join(left_out)}."

@@ -27,6 +27,7 @@ class TrainingSettings:
     digits_to: int = setting(4, "Addition: digits of the longest numbers.")
     tested_to: int = setting(0, "Addition: digits of the longest numbers tested; 0: the longest trained.")
     problems: int = setting(500, "Addition: problems tested for each number of digits.")
+    sparse: float = setting(0.0, "Addition: share of the problems learnt whose digits are half zeros.")
     answers: str = setting("plain", "Addition: answers as written, or units first.", "plain", "reversed")
     shape: str = setting("learned", "Architecture, by its positions and norms.", "learned", "rotary", "post-norm")
     layers: int = setting(4, "Blocks.")
@@ -78,6 +79,8 @@ class TrainingSettings:
             refuse_below(name, getattr(self, name), low)
         if not 0 < self.heldout < 1:
             raise RequestError(f"expected heldout between 0 and 1, got {self.heldout}: choose a share such as 0.1")
+        if not 0 <= self.sparse <= 1:
+            raise RequestError(f"expected sparse from 0 to 1, got {self.sparse}: choose a share such as 0.5")
         if not 0 <= self.dropout < 1:
             raise RequestError(f"expected dropout from 0 to below 1, got {self.dropout}: choose another")
         if not 0 <= self.beta2 < 1:
