@@ -38,15 +38,18 @@ def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     return results
 
 
-def measures_of(measures: Iterable[Callable[..., Any]], arrays: dict[str, Any]) -> list[xr.Dataset]:
+def measures_of(
+    measures: Iterable[Callable[..., Any]], arrays: dict[str, Any], each: Callable[..., Iterable[Any]] = side_by_side
+) -> list[xr.Dataset]:
     """What some measures give, each from what is given and what those before it gave.
 
-    A measure whose parameters are not there is left out: not every model rotates, not every run has heads.
+    A measure whose parameters are not there is left out: not every model rotates, not every run has heads. Layers or
+    heads are looped over by `each`.
     """
     made: list[xr.Dataset] = []
     for measure in measures:
         if not missing_parameters(measure, arrays):
-            made.append(labelled(measure, side_by_side)(arrays))
+            made.append(labelled(measure, each)(arrays))
             arrays |= {str(field): made[-1][field] for field in made[-1].data_vars}
     return made
 
