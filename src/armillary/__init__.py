@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from armillary.runs.gaussian import gaussian
     from armillary.runs.heads import heads
     from armillary.runs.measure import measure
+    from armillary.runs.merge import merge
+    from armillary.runs.plan import plan
     from armillary.runs.simulate import simulate
     from armillary.runs.stores import stores
     from armillary.runs.survey import survey
@@ -73,7 +75,9 @@ __all__ = [
     "load",
     "locater_penalty",
     "measure",
+    "merge",
     "open",
+    "plan",
     "prompt",
     "qk_smoothness",
     "randomised",
@@ -123,6 +127,8 @@ _HOME = {
     "open": "armillary.results.store",
     "table": "armillary.printing.layers",
     "measure": "armillary.runs.measure",
+    "merge": "armillary.runs.merge",
+    "plan": "armillary.runs.plan",
     "compare": "armillary.results.comparing",
     "explore": "armillary.explorer",
     "report": "armillary.reporting",

@@ -31,8 +31,13 @@ def survey(
 
     view = loading.view(model, settings.seed)
     folder = out or default_folder(model, corpus, random_weights=loading.random_weights)
+    if out is None and settings.shard is not None:
+        folder = folder.with_name(f"{folder.name}-{settings.shard.replace('/', '-of-')}")
     run = make_run(view, corpus, out=folder, resume=resume, progress=not quiet, **asdict(settings))
-    if not quiet:
+    if settings.shard is not None:
+        if not quiet:
+            typer.echo(f"part {settings.shard}: {folder}  (armillary merge joins all parts)")
+    elif not quiet:
         from armillary.printing.layers import printed
         from armillary.reporting import PAGE
 

@@ -31,12 +31,15 @@ class Captured:
     heads: Heads | None = None
 
 
-def captured(view: View, plan: Plan, batches: Iterable[range]) -> Generator[Captured]:
+def captured(
+    view: View, plan: Plan, batches: Iterable[range], split: tuple[int, int] | None = None
+) -> Generator[Captured]:
     """The states of every batch, in order; at most one more than runs is held, so that no core waits for its turn.
 
+    `split` is how many batches run at a time and on how many cores each, where `shared_out` is not to say so.
     Close it (`contextlib.closing`) when it is left early: hooks stay on the model until then.
     """
-    at_once, share = shared_out(view.device, known=view.family is not None)
+    at_once, share = split or shared_out(view.device, known=view.family is not None)
     asked = reading_heads(view, skipped=plan.skipped, drop=plan.outliers == "drop") if plan.heads else nullcontext()
     with (
         reading(view, attention=plan.sites == "all") as read,
