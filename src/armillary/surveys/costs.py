@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from armillary.corpora import Windows
 from armillary.corpora.tokens import token_text
 from armillary.models.view import View
 from armillary.surveys.memory import needed
 from armillary.surveys.plan import Plan, shard_windows
-from armillary.surveys.preparing import Prepared, prepared, reads_attention, shape_of
+from armillary.surveys.preparing import Prepared, plan_of, prepared, reads_attention, shape_of
 from armillary.surveys.running import captured
 from armillary.surveys.sending import received, sent
 from armillary.surveys.settings import Settings
@@ -105,8 +106,8 @@ def plan_like(chosen: Settings) -> Plan:
     count = chosen.windows
     groups = np.arange(count) * min(GROUPS, count) // count
     tokens = np.broadcast_to(np.zeros((), dtype=np.int64), (count, chosen.length))
-    plan = Plan(tokens, groups, chosen.seed, chosen.first, chosen.outliers, chosen.covariance, chosen.sites, batch=1)
-    return replace(plan, batch=max(1, 512 // chosen.length), shard_tokens=chosen.shard_tokens, heads=chosen.heads)
+    drawn = Windows(tokens, groups, groups, documents=(), too_short=(), provenance={})
+    return plan_of(drawn, groups, chosen)
 
 
 def disk_of(rates: Rates, view: View, plan: Plan) -> int:

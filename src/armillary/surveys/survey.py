@@ -53,7 +53,10 @@ def surveyed(view: View, source: Any, chosen: Settings, *, folder: Path | None, 
     if chosen.shard is not None:
         with bar() as advance:
             return survey_part(view, survey, folder, advance, resume=resume)
-    return made(lambda checkpoint: one_pass(view, survey, checkpoint, bar), survey, folder, resume=resume)
+    run = made(lambda checkpoint: one_pass(view, survey, checkpoint, bar), survey, folder, resume=resume)
+    if progress and "stopped" in run.provenance:
+        say(run.provenance["stopped"])
+    return run
 
 
 def made(work: Pass, survey: Prepared, folder: Path | None, *, resume: bool) -> Run:
@@ -101,7 +104,6 @@ def one_pass(
         state, first = run(view, survey.plan, advance, checkpoint, rest=survey.rest, enough=until or never)
     if until is not None:
         survey = survey.first_windows(*until.account(state))
-        say(survey.stopped)
     folder = checkpoint.folder.parent if checkpoint else None
     groups = tabulated(state, first, survey, attention=reads_attention(view, survey.plan), folder=folder)
     del state

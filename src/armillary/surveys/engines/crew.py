@@ -1,6 +1,7 @@
 """Workers of a Ray cluster that come and go, and who has which shard: what is lost is given to another one."""
 
 import heapq
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from armillary.surveys.sending import ROUNDING, Sent, agrees, received, same_bit
 from armillary.surveys.sums.state import State
 from armillary.system.progress import say
 
-TRIES = 5
+TRIES = 3
 """How many losses for each worker, with no shard done in between, end a survey: then it is not the machines."""
 
 AHEAD = 2
@@ -115,7 +116,7 @@ class Crew:
         self.losses += 1
         if self.losses > TRIES * self.room.size:
             raise RequestError(
-                f"expected workers that finish a shard, got {self.losses} lost one after the other ({reason(error)}): "
+                f"expected workers that finish a shard, got {self.losses} lost one after the other ({why(error)}): "
                 f"see Ray's logs; a worker needs memory for the model and the sums of one shard"
             ) from error
         if number is not None:
@@ -142,3 +143,8 @@ class Crew:
         """Let all workers go."""
         for worker in [*self.idle, *(worker for worker, _, _ in self.running.values())]:
             self.ray.kill(worker)
+
+
+def why(error: BaseException) -> str:
+    """The first line of what Ray says, without its colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", reason(error))
