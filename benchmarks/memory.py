@@ -93,7 +93,7 @@ def compared(name, contexts, length, most):
     beyond = found["peak"] - bare
     off = found["estimate"] / beyond - 1
     print(
-        f"{name}, {contexts} contexts of {length}: {beyond / 1e6:.0f} MB beyond the bare forward ({bare / 1e6:.0f} MB), "
+        f"{name}, {contexts} contexts of {length}: {beyond / 1e6:.0f} MB beyond the forward ({bare / 1e6:.0f} MB), "
         f"estimate {found['estimate'] / 1e6:.0f} MB ({off:+.0%}){', total at rest on disk' if found['rest'] else ''}",
         flush=True,
     )

@@ -16,7 +16,7 @@ OPTIONS = {"contexts": 64, "length": 16, "shard_tokens": 256}
 
 @pytest.fixture(scope="module")
 def alone(tiny_llama):
-    return arm.plan(tiny_llama, "random-tokens" if tiny_llama.tokenizer else TEXT, until_se=0.001, **OPTIONS)
+    return arm.plan(tiny_llama, TEXT, until_se=0.001, **OPTIONS)
 
 
 def test_it_has_the_shards_memory_and_file_of_the_survey(tiny_llama, alone, tmp_path):
@@ -51,9 +51,11 @@ def test_workers_share_the_pass_and_send_their_states(tiny_llama, monkeypatch, a
 def test_the_error_is_that_of_the_calibration_and_falls_with_the_root_of_the_windows(tiny_llama, monkeypatch, alone):
     from armillary.surveys import costs
 
-    run = arm.survey(tiny_llama, TEXT, progress=False, **OPTIONS)
+    spread = TEXT[np.linspace(0, 63, 32).round().astype(int)]
+    run = arm.survey(tiny_llama, spread, progress=False, **{**OPTIONS, "contexts": 32})
     assert alone.rates.se == pytest.approx(float(run.results["position"].share_corrected_se.max()))
-    assert alone.windows_for_se == np.ceil(64 * (alone.rates.se / 0.001) ** 2)
+    assert alone.windows_for_se == np.ceil(32 * (alone.rates.se / 0.001) ** 2)
+    assert alone.se == pytest.approx(alone.rates.se / np.sqrt(2))
     monkeypatch.setattr(costs, "calibrated", lambda *given: alone.rates)
     larger = cost_of(tiny_llama, TEXT, Settings.of(**{**OPTIONS, "contexts": 256}), workers=1)
     assert larger.se == pytest.approx(alone.se / 2)
@@ -76,8 +78,8 @@ def test_what_is_printed_begins_with_the_time(alone):
 
 
 def test_units_follow_the_size():
-    assert [duration(s) for s in (0.31, 42, 240, 7300, 400000)] == ["0.3 s", "42 s", "4.0 min", "2.0 h", "4.6 days"]
-    assert [size(b) for b in (5e6, 1.5e9, 3e12)] == ["5 MB", "1.5 GB", "3.0 TB"]
+    assert [duration(s) for s in (0.31, 42.0, 240.0, 7300.0, 4e5)] == ["0.3 s", "42 s", "4.0 min", "2.0 h", "4.6 days"]
+    assert [size(b) for b in (5 * 10**6, 1_500_000_000, 3 * 10**12)] == ["5 MB", "1.5 GB", "3.0 TB"]
 
 
 def test_no_worker_is_refused(tiny_llama):

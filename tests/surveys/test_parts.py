@@ -18,7 +18,9 @@ def part(view, out, shard, text=TEXT, **options):
 
 
 def bits(run):
-    return {f"{g}/{n}": v.values.tobytes() for g, node in run.results.children.items() for n, v in node.data_vars.items()}
+    return {
+        f"{g}/{n}": v.values.tobytes() for g, node in run.results.children.items() for n, v in node.data_vars.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +65,7 @@ def test_a_missing_part_is_named(parts, tmp_path):
 
 
 def test_a_part_given_twice_is_named(parts, tmp_path):
-    with pytest.raises(StoreError, match=r"^expected each part once, got part 2/3 in .*2 and in .*2: give one of them$"):
+    with pytest.raises(StoreError, match=r"^expected each part once, got part 2/3 in .*2 and in .*2: give one"):
         arm.merge([*parts, parts[1]], out=tmp_path / "merged")
 
 
@@ -75,11 +77,11 @@ def test_parts_of_different_surveys_are_refused(tiny_llama, parts, tmp_path, oth
 
 
 def test_what_is_no_part_is_refused(parts, tmp_path):
-    with pytest.raises(StoreError, match=r"^expected a finished part of a survey in .*nowhere, got none .*: give folder"):
+    with pytest.raises(StoreError, match=r"^expected a finished part of a survey in .*nowhere, got none .*: give"):
         arm.merge([tmp_path / "nowhere"], out=tmp_path / "merged")
     shutil.copytree(parts[0], tmp_path / "begun")
     (tmp_path / "begun/part/part.json").unlink()
-    with pytest.raises(StoreError, match="its survey was interrupted, resume it with --resume$"):
+    with pytest.raises(StoreError, match=r"its survey was interrupted, resume it with --resume$"):
         arm.merge([tmp_path / "begun"], out=tmp_path / "merged")
 
 
@@ -125,7 +127,7 @@ def test_every_shard_has_one_part():
         for count in range(1, shards + 1):
             held = [number for part in range(1, count + 1) for number in numbers_of(part, count, shards)]
             assert held == list(range(shards))
-    with pytest.raises(RequestError, match=r"^expected at most 3 parts, one for each shard of this survey, got 4: choose"):
+    with pytest.raises(RequestError, match=r"^expected at most 3 parts, one for each shard of this survey, got 4"):
         numbers_of(1, 4, 3)
 
 

@@ -92,7 +92,10 @@ def test_every_choice_is_taken_and_any_other_word_refused(name):
         ({"workers": 2}, r"^expected engine=ray with workers, got engine=local: use engine=ray, or omit workers$"),
         ({"max_tokens": 100}, r"^expected max_tokens of at least 128, got 100: choose a larger one$"),
         ({"until_se": 0.0}, r"^expected until_se between 0 and 1, got 0: give an SE such as 0.001$"),
-        ({"until_se": 0.1, "shard": "1/2"}, r"^expected one process that sees all windows with until_se, got a shard: "),
+        (
+            {"until_se": 0.1, "shard": "1/2"},
+            r"^expected one process that sees all windows with until_se, got a shard",
+        ),
         ({"engine": "ray", "shard": "1/2"}, r"^expected engine=local with shard, got engine=ray: give one of them$"),
         *(
             ({"shard": shard}, rf"^expected shard as i/N with i from 1 to N, got '{shard}': the first of four is 1/4$")

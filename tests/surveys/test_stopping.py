@@ -1,5 +1,7 @@
 """A survey stops at the error that was asked for, and the error it stops at is the one that its table shows."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -62,7 +64,7 @@ def test_before_it_stopped_the_error_was_too_large(tiny_llama, whole):
 
     local(tiny_llama, plan, lambda windows: None, enough=Watched(plan, wanted))
     assert [error <= wanted for _, error in seen] == [False] * (len(seen) - 1) + [True]
-    assert all(later >= GROWTH * before for (before, _), (later, _) in zip(seen, seen[1:], strict=False))
+    assert all(later >= GROWTH * before for (before, _), (later, _) in pairwise(seen))
 
 
 def test_whatever_was_read_is_a_sample_of_every_group(tiny_llama):

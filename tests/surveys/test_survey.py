@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -287,7 +288,7 @@ def test_a_damaged_group_of_documents_runs_again_alone(view, text, tmp_path, mon
     )
     corpus = resumed.results["corpus"].group.values
     assert begun[0] == int(np.flatnonzero(corpus == 2)[0] // 10)
-    assert begun[1:] == [4]
+    assert begun[1:] == [4, 5]
     assert_same_bits(resumed, unbroken)
 
 
@@ -300,7 +301,7 @@ def test_a_damaged_total_costs_the_shards_since_the_checkpoint_before(
     begun = shards_run(monkeypatch)
     resumed = arm.survey(view, text[:50], out=tmp_path, resume=True, progress=False, report=False)
     assert "newest checkpoint is damaged" in capsys.readouterr().err
-    assert begun == [3, 4]
+    assert begun == [3, 4, 5]
     assert_same_bits(resumed, unbroken)
 
 
@@ -322,23 +323,27 @@ def test_a_checkpoint_of_which_nothing_is_left_starts_from_the_first_window(
     assert [path.name for path in tmp_path.iterdir()] == ["states.nc"]
 
 
-def test_one_flipped_byte_of_a_checkpoint_is_always_noticed(view, text, tmp_path, monkeypatch):
+@pytest.mark.parametrize("flips", [50, pytest.param(1000, marks=pytest.mark.nightly)])
+def test_one_flipped_byte_of_a_checkpoint_is_always_noticed(view, text, tmp_path, monkeypatch, flips):
     interrupted(view, text[:50], tmp_path, monkeypatch, shards=2)
     folder, draw = tmp_path / "checkpoint", np.random.default_rng(0)
-    files = [path for path in folder.iterdir() if path.suffix == ".bin" and live(folder, path.name)]
+    places = {path: live(folder, path.name) for path in folder.glob("*.bin")}
+    places = {path: bytes_there for path, bytes_there in places.items() if bytes_there.size}
     manifest = folder / "manifest.json"
-    for _ in range(1000):
-        path = files[draw.integers(len(files))]
-        at = int(draw.choice(live(folder, path.name)))
+    for _ in range(flips):
+        path = list(places)[draw.integers(len(places))]
+        at = int(draw.choice(places[path]))
         flipped(path, at)
         with pytest.raises(Damaged):
             check_all(folder)
         flipped(path, at)
-    for at in range(0, manifest.stat().st_size, 97):
+    for at in range(0, manifest.stat().st_size, 997):
         flipped(manifest, at)
-        with pytest.raises((ValueError, UnicodeDecodeError)):
+        with pytest.raises(ValueError, match=r"checksum|codec"):
             checked_manifest(manifest)
         flipped(manifest, at)
+    check_all(folder)
+    checked_manifest(manifest)
 
 
 def check_all(folder):
@@ -363,7 +368,8 @@ def test_a_total_at_rest_on_disk_gives_the_same_bits(view, text, tmp_path, monke
     assert_same_bits(resting, unbroken)
     assert_same_bits(arm.survey(view, text[:50], progress=False), unbroken)
     interrupted(view, text[:50], tmp_path / "stopped", monkeypatch, shards=3)
-    assert_same_bits(arm.survey(view, text[:50], out=tmp_path / "stopped", resume=True, progress=False), unbroken)
+    resumed = arm.survey(view, text[:50], out=tmp_path / "stopped", resume=True, progress=False, report=False)
+    assert_same_bits(resumed, unbroken)
 
 
 def test_finished_groups_go_to_disk_once_there_is_no_room(view, text, monkeypatch, unbroken):
@@ -372,12 +378,74 @@ def test_finished_groups_go_to_disk_once_there_is_no_room(view, text, monkeypatc
     assert_same_bits(arm.survey(view, text[:50], progress=False), unbroken)
 
 
+def test_sums_that_a_disk_does_not_give_back_are_one_line(view, text, tmp_path, monkeypatch):
+    monkeypatch.setattr("armillary.surveys.shelving.ROOM", 0)
+    monkeypatch.setattr("armillary.surveys.sums.shelf.zlib.crc32", lambda content: len(content) * os.urandom(1)[0] + 1)
+    with pytest.raises(
+        StoreError, match=r"^cannot read back sums .*a checksum of finished-00001.bin differs.*--resume"
+    ):
+        arm.survey(view, text[:20], out=tmp_path, progress=False)
+
+
 def test_more_memory_than_allowed_is_refused(view, text):
     message = (
         r"^expected a survey that takes at most 1e-05 GB beyond the model \(--max-memory\), got one that takes .*: use"
     )
     with pytest.raises(RequestError, match=message):
         arm.survey(view, text[:50], max_memory=1e-5, progress=False)
+
+
+def test_sigterm_leaves_a_checkpoint_of_the_shards_that_are_done(view, text, tmp_path, monkeypatch, unbroken, capsys):
+    from armillary import cli
+    from armillary.surveys.engines import local as engines
+
+    real, begun = engines.shard_state, []
+
+    def terminated(*given):
+        begun.append(1)
+        if len(begun) == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return real(*given)
+
+    def command(**_):
+        with monkeypatch.context() as patch:
+            patch.setattr(engines, "shard_state", terminated)
+            arm.survey(view, text[:50], out=tmp_path, progress=False)
+
+    monkeypatch.setattr(cli, "app", lambda **_: interrupt_as_typer_does(command))
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert ended.value.code == 130
+    assert "resumes from its last checkpoint with --resume" in capsys.readouterr().err
+    again = shards_run(monkeypatch)
+    assert_same_bits(arm.survey(view, text[:50], out=tmp_path, resume=True, progress=False, report=False), unbroken)
+    assert again == [3, 4, 5]
+
+
+def interrupt_as_typer_does(command):
+    try:
+        command()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
+@pytest.mark.parametrize("options", [{"dtype": "bfloat16"}, {"device_map": {"": "cpu"}}, {"device_map": "auto"}])
+def test_half_precision_and_a_device_map_are_surveyed_in_float32_sums(tmp_path, text, options):
+    config = transformers.LlamaConfig(
+        vocab_size=97, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        transformers.LlamaForCausalLM(config).save_pretrained(tmp_path)
+    plain = arm.survey(arm.load(tmp_path), text[:20], progress=False).results["residual"]
+    found = arm.survey(arm.load(tmp_path, **options), text[:20], progress=False).results["residual"]
+    near = 0.02 if "dtype" in options else 1e-6
+    assert np.allclose(found["mean"], plain["mean"], atol=near)
+    assert np.allclose(found.position_basis, plain.position_basis, atol=near)
 
 
 def test_two_surveys_do_not_share_a_folder(view, text, tmp_path):
@@ -411,8 +479,6 @@ def test_a_survey_that_will_not_fit_is_refused_before_it_starts(view, text, monk
 
 def test_a_full_disk_leaves_no_half_file(view, text, tmp_path):
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    import signal
-
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
     try:

@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from armillary.attention.patterns import home
 from armillary.measures.massive import massive
 
 MIXING = ("similarity_residual", "similarity_output", "collapse_residual", "collapse_output", "output_norm")
@@ -34,7 +35,7 @@ def mixing(
         collapse(output, kept),
         relative,
     ]
-    return torch.stack([part.to("cpu", torch.float64) for part in measures], -1)
+    return torch.stack(measures, -1).to(home(state), torch.float64)
 
 
 def similarity(

@@ -1,12 +1,13 @@
 """What the maps of one attention call add up to, per window and head, from a single walk over blocks of queries."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from armillary.attention.patterns import Rows, block_size, rows
+from armillary.attention.patterns import Rows, block_size, home, rows
 from armillary.models.attention import AttentionCall
 
 BINS = 16
@@ -39,27 +40,27 @@ class PatternSums:
 def pattern_sums(call: AttentionCall) -> PatternSums:
     """All statistics of a call's maps; float32 within a block of queries, float64 beyond."""
     batch, heads, length, _ = call.query.shape
-    bins = position_bins(length)
+    bins, at = min(BINS, length), home(call.query)
     wide = torch.promote_types(call.query.dtype, torch.float32)
     buffer = Skewed(batch * heads, block_size(call), length, call.query.new_zeros(0, dtype=wide))
-    diagonals = torch.zeros(batch * heads, 2 * length - 1, dtype=torch.float64)
-    binned = torch.zeros(batch * heads, int(bins[-1]) + 1, length, dtype=torch.float64)
+    diagonals = torch.zeros(batch * heads, 2 * length - 1, dtype=torch.float64, device=at)
+    binned = torch.zeros(batch * heads, bins, length, dtype=torch.float64, device=at)
     found, signal = [], None
     for part in rows(call):
         if part.queries.stop == length:
             signal = signals(part)
         columns, inverse = row_sums(part, buffer)
         found.append(columns)
-        there = bins[part.queries]
-        sums = buffer.sums(part, inverse, torch.nn.functional.one_hot(there - there[0]))
-        binned[:, there[0] : there[-1] + 1, part.keys] += sums.to("cpu", torch.float64)
+        there = range(part.queries.start * bins // length, (part.queries.stop - 1) * bins // length + 1)
+        sums = buffer.sums(part, inverse, kinds(length, there, part.queries, inverse))
+        binned[:, there.start : there.stop, part.keys] += sums.to(at, torch.float64)
         start = part.keys.start - part.queries.stop + length
-        more = buffer.diagonals(part, inverse).to("cpu", torch.float64)
+        more = buffer.diagonals(part, inverse).to(at, torch.float64)
         diagonals[:, start : start + more.shape[-1]] += more
     assert signal is not None
-    per_query = torch.cat(found, 2).to("cpu", torch.float64)
+    per_query = torch.cat(found, 2).to(at, torch.float64)
     binned, diagonals = (table.unflatten(0, (batch, heads)) for table in (binned, diagonals))
-    return reduced(per_query, binned, diagonals, signal.to("cpu", torch.float64), bins)
+    return reduced(per_query, binned, diagonals, signal.to(at, torch.float64))
 
 
 class Skewed:
@@ -89,10 +90,10 @@ class Skewed:
         return torch.exp(part.logits.view(weights.shape), out=weights)
 
     def sums(
-        self, part: Rows, inverse: Float[Tensor, "map query"], kinds: Int[Tensor, "query kind"]
+        self, part: Rows, inverse: Float[Tensor, "map query"], kinds: Float[Tensor, "query kind"]
     ) -> Float[Tensor, "map kind key"]:
         """Attention on each key, added up over the queries of each kind."""
-        return (inverse[:, None] * kinds.T.to(inverse)).bmm(self.weights(part))
+        return (inverse[:, None] * kinds.T).bmm(self.weights(part))
 
     def diagonals(self, part: Rows, inverse: Float[Tensor, "map query"]) -> Float[Tensor, "map offset"]:
         """Attention at each offset key − query, the lowest first, added up over queries; query 0 left out."""
@@ -141,24 +142,26 @@ def reduced(
     binned: Float[Tensor, "context head query_bin key"],
     diagonals: Float[Tensor, "context head offset"],
     signal: Float[Tensor, "context head key"],
-    bins: Int[Tensor, " query"],
 ) -> PatternSums:
     """Means over queries, and offsets gathered into distances."""
     length, count = per_query.shape[2], per_query.shape[2] - 1
-    distance = torch.arange(1 - length, length).abs()
+    at = diagonals.device
+    distance = torch.arange(1 - length, length, device=at).abs()
     mean = per_query[:, :, 1:]
     scalars = [mean[..., 0].mean(-1), mean[..., 1].nanmean(-1), mean[..., 2].mean(-1)]
     scalars += [diagonals[..., length - 1] / count, diagonals[..., length - 2] / count]
     scalars += [diagonals @ distance.double() / count, signal.nanmean(-1), (scalars[2] > SINK).double()]
-    spans = span_of(length)
-    profile = diagonals.new_zeros(*diagonals.shape[:2], int(spans.max()) + 1)
-    profile.index_add_(2, spans[distance], diagonals / count)
-    rule = torch.nn.functional.one_hot(bins).double()
+    spans = spans_of(length)
+    profile = diagonals.new_zeros(*diagonals.shape[:2], spans[-1] + 1)
+    profile.index_add_(2, torch.tensor(spans).to(at)[distance], diagonals / count)
+    bins = min(BINS, length)
+    edges = [-(-bin * length // bins) for bin in range(bins + 1)]
+    rule = kinds(length, range(bins), slice(0, length), diagonals)
     return PatternSums(
         scalars=torch.stack(scalars, -1),
         profile=profile,
         map=binned @ rule / rule.sum(0)[:, None],
-        signal=torch.stack([signal[..., bins == part].nanmean(-1) for part in range(int(bins.max()) + 1)], -1),
+        signal=torch.stack([signal[..., start:stop].nanmean(-1) for start, stop in pairwise(edges)], -1),
     )
 
 
@@ -167,6 +170,17 @@ def position_bins(length: int) -> Int[Tensor, " position"]:
     return torch.arange(length) * min(BINS, length) // length
 
 
-def span_of(length: int) -> Int[Tensor, " distance"]:
+def kinds(length: int, bins: range, queries: slice, like: Tensor) -> Float[Tensor, "query kind"]:
+    """One where a query lies in a bin, for some of the bins; no device is asked for a number."""
+    of_query = torch.arange(queries.start, queries.stop, device=like.device) * min(BINS, length) // length
+    return (of_query[:, None] == torch.arange(bins.start, bins.stop, device=like.device)).to(like.dtype)
+
+
+def spans_of(length: int) -> list[int]:
     """The bin of each distance 0..length − 1: 0, 1, 2, 3–4, 5–8, 9–16, ..."""
-    return torch.tensor([0 if distance == 0 else (distance - 1).bit_length() + 1 for distance in range(length)])
+    return [0 if distance == 0 else (distance - 1).bit_length() + 1 for distance in range(length)]
+
+
+def span_of(length: int) -> Int[Tensor, " distance"]:
+    """The same as a tensor."""
+    return torch.tensor(spans_of(length))

@@ -49,7 +49,7 @@ def rows(call: AttentionCall, queries: range | None = None, size: int | None = N
     for start in range(asked.start, asked.stop, size):
         part = slice(start, min(start + size, asked.stop))
         allowed = allowed_keys(call, part)
-        keys = extent(allowed.flatten(0, -2).any(0))
+        keys = seen_keys(call, allowed, part)
         allowed = allowed[..., keys]
         logits = torch.matmul(query[:, :, :, part].flatten(2, 3), key[..., keys])
         logits = logits.unflatten(2, (-1, part.stop - start)).flatten(1, 2)
@@ -82,6 +82,18 @@ def masked_rows(call: AttentionCall, queries: slice) -> Tensor:
     return call.mask.expand(*call.mask.shape[:-2], call.query.shape[2], -1)[..., queries, : call.key.shape[2]]
 
 
+def seen_keys(call: AttentionCall, allowed: Bool[Tensor, "#batch #head query key"], queries: slice) -> slice:
+    """The keys that some of these queries may see, from the first to the last; no device is asked and waited for."""
+    if call.mask is None:
+        return slice(0, queries.stop if call.causal else allowed.shape[-1])
+    return extent(allowed.flatten(0, -2).any(0)) if allowed.device.type == "cpu" else slice(0, allowed.shape[-1])
+
+
+def home(tensor: Tensor) -> torch.device:
+    """Where numbers of a tensor are summed in float64: where it is, unless that device has no such numbers."""
+    return torch.device("cpu") if tensor.device.type == "mps" else tensor.device
+
+
 def extent(seen: Bool[Tensor, " key"]) -> slice:
     """From the first to the last key that is seen; all of them where none is."""
     places = seen.nonzero()
@@ -100,7 +112,9 @@ def shape_logits(call: AttentionCall, logits: Tensor, queries: slice, keys: slic
         logits += masked_rows(call, queries)[..., keys].to(logits.dtype).clamp_min(lowest)
         return
     partly = ~allowed.flatten(0, -2).all(0)
-    if bool(partly.any()):
+    if logits.device.type != "cpu":
+        logits.masked_fill_(~allowed, lowest)
+    elif bool(partly.any()):
         some = extent(partly)
         logits[..., some].masked_fill_(~allowed[..., some], lowest)
 

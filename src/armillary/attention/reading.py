@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from armillary.attention.mixing import mixing
 from armillary.attention.pattern_sums import PatternSums, pattern_sums
-from armillary.attention.patterns import rows
+from armillary.attention.patterns import home, rows
 from armillary.errors import BrokenContract
 from armillary.models.attention import AttentionCall, attention_calls
 from armillary.models.hooks import hidden_states, hooked
@@ -109,10 +109,11 @@ def map_ranks(call: AttentionCall, windows: tuple[int, ...]) -> Float[Tensor, "s
     rows in float64: those below 1e-8 of the largest are rounding, and weigh nothing in either.
     """
     heads, length = call.query.shape[1:3]
-    ranks = torch.empty(len(windows), heads, 3, dtype=torch.float64)
+    at = home(call.query)
+    ranks = torch.empty(len(windows), heads, 3, dtype=torch.float64, device=at)
     for row, window in enumerate(windows):
         (top,) = rows(one_window(call, window), range(min(length, RANK_QUERIES)), RANK_QUERIES)
-        pattern = top.probabilities()[0].to("cpu", torch.float64)
+        pattern = top.probabilities()[0].to(at, torch.float64)
         energy = torch.linalg.eigvalsh(pattern @ pattern.mT).clamp_min(0)
         sizes = energy.sqrt()
         share = sizes / sizes.sum(-1, keepdim=True)

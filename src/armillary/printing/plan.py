@@ -49,7 +49,7 @@ def duration(seconds: float) -> str:
     return f"{seconds:.{0 if seconds >= 10 else 1}f} s"
 
 
-def size(count: float) -> str:
+def size(count: int) -> str:
     """Bytes in the unit that gives few digits."""
     for unit, length in (("TB", 1e12), ("GB", 1e9)):
         if count >= length:

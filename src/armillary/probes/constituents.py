@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from armillary.prompts.ids import Ids, prompt_ids, read_pass
 from armillary.results.measuring import described
 from armillary.results.schema.naming import PARTS
 from armillary.results.store import Run
+from armillary.surveys.running import read_calls
 
 
 def constituents(
@@ -93,6 +93,7 @@ def shares(view: View, run: Run, texts: Sequence[str] | None = None, *, windows:
     known = all_known(view, run, max(len(ids) for ids in plan.windows))
     shifted = [shifted_parts(inputs, parts, block) for block, parts in enumerate(known)]
     sums, null = np.zeros((2, len(plan.sizes), view.n_blocks, view.n_heads, len(PARTS), len(PARTS)))
+    found = np.zeros((len(plan.windows), 2, *sums.shape[1:]))
 
     def receive(window: int, call: AttentionCall) -> None:
         own, by_chance = known[call.block], shifted[call.block]
@@ -102,11 +103,13 @@ def shares(view: View, run: Run, texts: Sequence[str] | None = None, *, windows:
             own = known_without(own, x, inputs.sizes["context"], counted)
             moved = [circular(part, own.measured, shift) for part in (x, counted)]
             by_chance = known_without(by_chance, moved[0], inputs.sizes["context"], moved[1])
-        for into, parts in ((sums, own), (null, by_chance)):
-            into[plan.groups[window], call.block] += _covariances(view, call, parts)
+        for into, parts in zip(found[window], (own, by_chance), strict=True):
+            into[call.block] = _covariances(view, call, parts)
 
-    for window, ids in enumerate(plan.windows):
-        read_pass(view, ids, partial(receive, window))
+    read_calls(view, [ids[None] for ids in plan.windows], receive)
+    for group, (own, by_chance) in zip(plan.groups, found, strict=True):
+        sums[group] += own
+        null[group] += by_chance
     axes = ("block", "head", "part_query", "part_key")
     without, share_null = _each_head(part_share, sums.sum(0) - sums), _each_head(part_share, null.sum(0))
     dataset = xr.Dataset(

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 import xarray as xr
 from jaxtyping import Int
+from torch import Tensor
 
 from armillary.attention.pattern_sums import SCALARS
 from armillary.attention.reading import reading_heads
@@ -15,6 +16,7 @@ from armillary.probes.repeats import repeat_scores, repeated_windows
 from armillary.probes.windows import spread
 from armillary.results.schema.naming import REPEATED
 from armillary.results.store import Run
+from armillary.surveys.running import model_threads
 from armillary.system.progress import progress as progress_bar
 from armillary.system.progress import say
 
@@ -71,12 +73,13 @@ def repeat_dataset(
 @torch.inference_mode()
 def text_masses(view: View, tokens: Int[np.ndarray, "context position"]) -> tuple[np.ndarray, np.ndarray]:
     """Attention on position 0 and within 4 tokens, per block and head, over some windows."""
-    first, local = [], []
-    with reading_heads(view, skipped=1, drop=True) as read:
-        for window in tokens:
+    with reading_heads(view, skipped=1, drop=True) as read, model_threads(view) as crew:
+
+        def masses(window: Int[np.ndarray, " position"]) -> tuple[Tensor, Tensor]:
             view.run(window[None])
             seen = read.take(view.n_blocks)
-            first.append(seen.scalars[0, ..., SCALARS.index("mass_first")])
-            local.append(seen.profile[0, ..., :LOCAL_SPANS])
+            return seen.scalars[0, ..., SCALARS.index("mass_first")], seen.profile[0, ..., :LOCAL_SPANS]
+
+        first, local = zip(*crew.map(masses, tokens), strict=True)
     mean_first, mean_local = (sum(rows[1:], start=rows[0]) / len(tokens) for rows in (first, local))
-    return mean_first.numpy(), mean_local.sum(-1).numpy()
+    return mean_first.cpu().numpy(), mean_local.sum(-1).cpu().numpy()

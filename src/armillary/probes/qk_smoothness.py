@@ -15,9 +15,9 @@ from armillary.models.parts import query_key_parts, rotation_at
 from armillary.models.view import View
 from armillary.probes.inputs import Known, all_known, attention_inputs
 from armillary.probes.windows import ReadPlan, read_plan
-from armillary.prompts.ids import read_pass
 from armillary.results.measuring import described
 from armillary.results.store import Run
+from armillary.surveys.running import model_threads, read_calls
 
 HIGHEST = 20
 """The highest frequency up to which shares are given."""
@@ -36,9 +36,12 @@ def qk_smoothness(view: View, run: Run, *, windows: int = 8) -> xr.Dataset:
     inputs = attention_inputs(view, run)
     plan = read_plan(view, run, None, windows)
     known = all_known(view, run, max(len(ids) for ids in plan.windows))
-    found = [_position_scores(view, block, known[block], None) for block in range(view.n_blocks)]
+    with model_threads(view) as crew:
+        found = list(crew.map(lambda block: _position_scores(view, block, known[block], None), range(view.n_blocks)))
     nulls = [inputs.position_null.isel(block=block).values.astype(np.float64) for block in range(view.n_blocks)]
-    shifted = [_position_scores(view, block, known[block], nulls[block]) for block in range(view.n_blocks)]
+    with model_threads(view) as crew:
+        moved = crew.map(lambda block: _position_scores(view, block, known[block], nulls[block]), range(view.n_blocks))
+        shifted = list(moved)
     logits, error = _logit_shares(view, plan, known[0].measured)
     bases = [known[block].position[known[block].measured] for block in range(view.n_blocks)]
     per_block, per_head = ("block", "frequency"), ("block", "head", "frequency")
@@ -64,15 +67,15 @@ def _logit_shares(
 ) -> tuple[Float[np.ndarray, "block head frequency"], Float[np.ndarray, "block head frequency"]]:
     """Mean over windows of the low-frequency shares of the full scores, and its standard error over documents."""
     sums = np.zeros((len(plan.sizes), view.n_blocks, view.n_heads, HIGHEST + 1))
-    group = 0
+    found = np.zeros((len(plan.windows), *sums.shape[1:]))
 
-    def receive(call: AttentionCall) -> None:
+    def receive(window: int, call: AttentionCall) -> None:
         scores = products(call)[0].double().cpu().numpy()[:, rows[:, None], rows]
-        sums[group, call.block] += [low_frequency_share(of_head, HIGHEST) for of_head in scores]
+        found[window, call.block] = [low_frequency_share(of_head, HIGHEST) for of_head in scores]
 
-    for ids, number in zip(plan.windows, plan.groups, strict=True):
-        group = int(number)
-        read_pass(view, ids, receive)
+    read_calls(view, [ids[None] for ids in plan.windows], receive)
+    for group, shares in zip(plan.groups, found, strict=True):
+        sums[group] += shares
     sizes = plan.sizes.reshape(-1, 1, 1, 1)
     mean, without = sums.sum(0) / sizes.sum(), (sums.sum(0) - sums) / np.maximum(sizes.sum() - sizes, 1)
     return mean, standard_error(without)

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from armillary.attention.patterns import rows
 from armillary.errors import RequestError
-from armillary.models.attention import AttentionCall, attention_calls
+from armillary.models.attention import AttentionCall
 from armillary.models.view import View
+from armillary.surveys.running import read_calls
 
 COPY = 64
 """Tokens in one copy, fewer where the model takes no such long window."""
@@ -60,17 +61,16 @@ def repeat_scores(
     (induction), its first occurrence (duplicate), the token before it (previous)."""
     copy = (tokens.shape[1] - prefix) // 2
     offsets = (1 - copy, -copy, -1)
-    found: list[list[Tensor]] = [[] for _ in range(view.n_blocks)]
+    parts = [tokens[start : start + batch] for start in range(0, len(tokens), batch)]
+    found: list[list[Tensor]] = [[] for _ in parts]
 
-    def receive(call: AttentionCall) -> None:
-        found[call.block].append(mass_at(call, range(prefix + copy, tokens.shape[1]), offsets))
+    def receive(part: int, call: AttentionCall) -> None:
+        found[part].append(mass_at(call, range(prefix + copy, tokens.shape[1]), offsets))
+        if call.block == view.n_blocks - 1:
+            report(len(parts[part]))
 
-    with attention_calls(view, receive):
-        for start in range(0, len(tokens), batch):
-            part = tokens[start : start + batch]
-            view.run(part)
-            report(len(part))
-    return torch.stack([torch.cat(block, -1) for block in found], 1).numpy()
+    read_calls(view, parts, receive)
+    return torch.cat([torch.stack(blocks, 1) for blocks in found], -1).numpy()
 
 
 def mass_at(call: AttentionCall, queries: range, offsets: tuple[int, ...]) -> Float[Tensor, "offset head batch"]:

@@ -1,6 +1,7 @@
 """The weights of a model block by block, measured head by head; no pass, and one block in memory at a time."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,8 @@ def weight_groups(
     for block, twin in twin_blocks(view, seed):
         turns = rotations(view, block)
         given = walk if covariance is None else walk | {"covariance": covariance.isel(block=block)}
-        own = head_measures(head_arrays(view, block) | turns | given)
-        blocks = {"weights": own, "localization": own, "matrix_spectra": matrix_spectra(view, block)}
-        blocks["weights_twin"] = head_measures(head_arrays(twin, block) | turns)
-        blocks["matrix_spectra_twin"] = matrix_spectra(twin, block)
+        own, control = head_arrays(view, block) | turns | given, head_arrays(twin, block) | turns
+        blocks = block_groups(own, control, matrices_of(view, block), matrices_of(twin, block))
         for group, dataset in blocks.items():
             held = [name for name in GROUPS[group].variables if name in dataset]
             found.setdefault(group, []).append(dataset[held])
@@ -84,7 +83,8 @@ def head_arrays(view: View, block: int) -> dict[str, Any]:
 def finite(tensor: torch.Tensor, dims: tuple[str, ...], name: str) -> xr.DataArray:
     """A tensor of weights with named axes, float32 or wider; refused where an entry is NaN or infinite."""
     wide = tensor.detach().to(device="cpu", dtype=torch.promote_types(tensor.dtype, torch.float32))
-    bad = int((~torch.isfinite(wide)).sum())
+    # A sum is quick and finite where every entry is; where it is not, entries are counted (it may only be large).
+    bad = 0 if bool(torch.isfinite(wide.sum())) else int((~torch.isfinite(wide)).sum())
     if bad:
         raise NonFiniteError(
             f"expected finite weights, got {bad} of {wide.numel()} that are NaN or infinite in {name}: "
@@ -116,18 +116,43 @@ def rotations(view: View, block: int) -> dict[str, Any]:
     return {"turns": xr.DataArray((turns @ turns[0].mT).numpy(), dims=dims), "rotated": cosines.shape[-1]}
 
 
+def block_groups(
+    own: dict[str, Any],
+    control: dict[str, Any],
+    matrices: dict[str, np.ndarray],
+    matrices_control: dict[str, np.ndarray],
+) -> dict[str, xr.Dataset]:
+    """The groups of one block: heads and every matrix, of the model and of the control, each on a core of its own.
+
+    Heads go through their measures on one core: a thread for every measure of every head waits longer than it works.
+    """
+    work: list[Callable[[], Any]] = [partial(head_measures, own), partial(head_measures, control)]
+    work += [partial(singular_values, matrix) for matrix in (*matrices.values(), *matrices_control.values())]
+    heads, heads_control, *spectra = side_by_side(lambda part: part(), work)
+    return {
+        "weights": heads,
+        "localization": heads,
+        "matrix_spectra": matrix_spectra(matrices, spectra[: len(matrices)]),
+        "weights_twin": heads_control,
+        "matrix_spectra_twin": matrix_spectra(matrices_control, spectra[len(matrices) :]),
+    }
+
+
 def head_measures(arrays: dict[str, Any]) -> xr.Dataset:
     """The measures of the schema on one block's heads; those whose parameters this model lacks are left out."""
-    return xr.merge(measures_of(HEAD_MEASURES, dict(arrays)), join="exact", compat="override")
+    return xr.merge(measures_of(HEAD_MEASURES, dict(arrays), map), join="exact", compat="override")
 
 
-def matrix_spectra(view: View, block: int) -> xr.Dataset:
-    """Shapes and singular values of the whole matrices of a block."""
-    matrices = {
+def matrices_of(view: View, block: int) -> dict[str, np.ndarray]:
+    """The whole matrices of a block by name; refused where one is not finite."""
+    return {
         name: finite(tensor, ("inputs", "outputs"), f"the {name} matrix of block {block}").values
         for name, tensor in view.matrices(block).items()
     }
-    spectra = side_by_side(singular_values, matrices.values())
+
+
+def matrix_spectra(matrices: dict[str, np.ndarray], spectra: list[np.ndarray]) -> xr.Dataset:
+    """Shapes and singular values of the whole matrices of a block."""
     longest = max(map(len, spectra))
     padded = [np.pad(values, (0, longest - len(values)), constant_values=np.nan) for values in spectra]
     shapes = np.array([W.shape for W in matrices.values()])

@@ -41,7 +41,8 @@ def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     for name, group in GROUPS.items():
         if group.measures and group.inputs[0] in groups:
             arrays = inputs(group.inputs, {**groups, **results})
-            made = measures_of(group.measures, arrays, measuring_threads(width_of(arrays)))
+            each = partial(side_by_side, threads=measuring_threads(width_of(arrays)))
+            made = measures_of(group.measures, arrays, each)
             if made:
                 whole = with_coordinates(xr.merge(made, join="exact"))
                 known = not group.splits or arrays["group"].sizes["context"] > 1
@@ -55,16 +56,17 @@ def width_of(arrays: Mapping[str, Any]) -> int:
 
 
 def measures_of(
-    measures: Iterable[Callable[..., Any]], arrays: dict[str, Any], threads: int | None = None
+    measures: Iterable[Callable[..., Any]], arrays: dict[str, Any], each: Callable[..., Iterable[Any]] = side_by_side
 ) -> list[xr.Dataset]:
     """What some measures give, each from what is given and what those before it gave.
 
-    A measure whose parameters are not there is left out: not every model rotates, not every run has heads.
+    A measure whose parameters are not there is left out: not every model rotates, not every run has heads. Layers or
+    heads are looped over by `each`.
     """
     made: list[xr.Dataset] = []
     for measure in measures:
         if not missing_parameters(measure, arrays):
-            made.append(labelled(measure, partial(side_by_side, threads=threads))(arrays))
+            made.append(labelled(measure, each)(arrays))
             arrays |= {str(field): made[-1][field] for field in made[-1].data_vars}
     return made
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from armillary.corpora import Windows
+from armillary.corpora import Windows, corpus
+from armillary.corpora.sources import ReadyWindows
 from armillary.corpora.tokens import token_text
 from armillary.models.view import View
 from armillary.surveys.memory import needed
@@ -121,7 +122,7 @@ def calibrated(view: View, source: Any, chosen: Settings) -> Rates:
     """A small survey of two shards, each of its steps timed; nothing of it stays."""
     windows = min(chosen.windows, max(32, 2 * shard_windows(chosen.length, chosen.shard_tokens)))
     small = replace(chosen, contexts=windows, max_tokens=None, until_se=None, engine="local", workers=None, shard=None)
-    survey = prepared(view, source, small)
+    survey = prepared(view, few(source, windows), small)
     plan, tokens = survey.plan, survey.plan.tokens.size
     pilot = first_pilot(view, plan)
     forward, _ = timed(lambda: drain(view, plan))
@@ -146,6 +147,15 @@ def calibrated(view: View, source: Any, chosen: Settings) -> Rates:
         file_bytes=size,
         se=se,
     )
+
+
+def few(source: Any, windows: int) -> Any:
+    """A text as it is; of ready windows, which are read all or not at all, some, evenly spread."""
+    text = source if hasattr(source, "name") and not isinstance(source, str | Path) else corpus(source)
+    if not isinstance(text, ReadyWindows):
+        return text
+    rows = np.linspace(0, len(text.tokens) - 1, min(windows, len(text.tokens))).round().astype(np.int64)
+    return replace(text, tokens=text.tokens[rows], documents=tuple(text.documents[row] for row in rows))
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:

@@ -16,6 +16,7 @@ from armillary.surveys.pilot import Pilot
 from armillary.surveys.preparing import Prepared
 from armillary.surveys.sending import ROUNDING, agrees, received, same_bits
 from armillary.surveys.shard import Report
+from armillary.surveys.sums.shelf import Damaged
 from armillary.surveys.sums.state import State
 from armillary.surveys.survey import finished_groups, made, provenance, tabulated
 from armillary.surveys.total import Total
@@ -62,10 +63,13 @@ def merged_groups(
     parts: list[Part], survey: Prepared, checkpoint: Checkpoint | None, progress: bool
 ) -> tuple[dict[str, xr.Dataset], dict[str, Any]]:
     """All that measures are made from, and what the run says about its making."""
-    with progress_bar("merging", *survey.plan.tokens.shape, show=progress) as advance:
-        state, first = merged_state(parts, survey, checkpoint, advance)
     folder = checkpoint.folder.parent if checkpoint else None
-    groups = tabulated(state, first, survey, attention=parts[0].about["attention"], folder=folder)
+    try:
+        with progress_bar("merging", *survey.plan.tokens.shape, show=progress) as advance:
+            state, first = merged_state(parts, survey, checkpoint, advance)
+        groups = tabulated(state, first, survey, attention=parts[0].about["attention"], folder=folder)
+    except Damaged as error:
+        raise StoreError(f"cannot read back sums of the parts ({error}): check the disk, then merge again") from error
     del state
     texts: dict[str, str] = {token: text for part in parts for token, text in part.about["texts"].items()}
     groups = finished_groups(groups, survey.windows, survey.plan, lambda token: texts[str(token)])

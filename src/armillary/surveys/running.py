@@ -1,18 +1,22 @@
 """Running the model: batches go through it two at a time, and come out in their order."""
 
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from threading import local
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from armillary.attention.reading import HeadReading, reading_heads
+from armillary.models.attention import AttentionCall, attention_calls
 from armillary.models.states import Reading, reading
 from armillary.models.view import View
+from armillary.surveys.devices import moved, summing_device
 from armillary.surveys.plan import Plan
 from armillary.surveys.sums.heads import Heads
 
@@ -39,24 +43,51 @@ def captured(
     `split` is how many batches run at a time and on how many cores each, where `shared_out` is not to say so.
     Close it (`contextlib.closing`) when it is left early: hooks stay on the model until then.
     """
-    at_once, share = split or shared_out(view.device, known=view.family is not None)
+    split = split or shared_out(view.device, known=view.family is not None)
+    at = summing_device(view, plan)
     asked = reading_heads(view, skipped=plan.skipped, drop=plan.outliers == "drop") if plan.heads else nullcontext()
     with (
         reading(view, attention=plan.sites == "all") as read,
         asked as heads,
-        cores(share),
-        ThreadPoolExecutor(at_once, "armillary-model", torch.set_num_threads, (share,)) as crew,
+        model_threads(view, split) as crew,
     ):
         inside: deque[Future[Captured]] = deque()
         try:
             for rows in batches:
-                inside.append(crew.submit(captured_batch, view, plan, rows, read, heads))
-                if len(inside) > at_once:
+                inside.append(crew.submit(captured_batch, view, plan, rows, at, read, heads))
+                if len(inside) > split[0]:
                     yield inside.popleft().result()
             while inside:
                 yield inside.popleft().result()
         finally:
             crew.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def model_threads(view: View, split: tuple[int, int] | None = None) -> Iterator[ThreadPoolExecutor]:
+    """Threads that run the model, each on its share of the cores, as is this thread while they last.
+
+    A product that is shared out among cores waits for the slowest, and on a busy machine the others spin meanwhile: the
+    repeated-token test takes several times as long that way.
+    """
+    at_once, share = split or shared_out(view.device, known=view.family is not None)
+    with cores(share), ThreadPoolExecutor(at_once, "armillary-model", torch.set_num_threads, (share,)) as crew:
+        yield crew
+
+
+def read_calls(view: View, batches: Sequence[Any], receive: Callable[[int, AttentionCall], None]) -> None:
+    """Batches of token ids through the model, two at a time; `receive` gets each attention call and its batch's number.
+
+    It is called from several threads, for one batch always from the same.
+    """
+    here = local()
+
+    def run(number: int) -> None:
+        here.number = number
+        view.run(batches[number])
+
+    with attention_calls(view, lambda call: receive(here.number, call)), model_threads(view) as crew:
+        list(crew.map(run, range(len(batches))))
 
 
 def shared_out(device: torch.device, *, known: bool) -> tuple[int, int]:
@@ -85,7 +116,9 @@ def cores(share: int) -> Iterator[None]:
 
 
 @torch.inference_mode()
-def captured_batch(view: View, plan: Plan, rows: range, read: Reading, heads: HeadReading | None = None) -> Captured:
+def captured_batch(
+    view: View, plan: Plan, rows: range, at: torch.device, read: Reading, heads: HeadReading | None = None
+) -> Captured:
     """The states of one batch. Attention inputs that are the residual stream itself are not read twice."""
     if heads is not None:
         heads.ranked = tuple(row for row, context in enumerate(rows) if context in plan.ranked)
@@ -94,10 +127,11 @@ def captured_batch(view: View, plan: Plan, rows: range, read: Reading, heads: He
     if all(mine.data_ptr() == theirs.data_ptr() for mine, theirs in zip(attention, residual, strict=False)):
         attention = []
     groups = tuple(int(group) for group in plan.groups[rows.start : rows.stop])
-    seen = Heads.of(heads.take(view.n_blocks), groups) if heads is not None else None
-    return Captured(rows, tuple(map(on_host, residual)), tuple(map(on_host, attention)), seen)
+    seen = moved(Heads.of(heads.take(view.n_blocks), groups), at) if heads is not None else None
+    taken = [[summable(states, at) for states in kind] for kind in (residual, attention)]
+    return Captured(rows, tuple(taken[0]), tuple(taken[1]), seen)
 
 
-def on_host(states: Tensor) -> Tensor:
+def summable(states: Tensor, at: torch.device) -> Tensor:
     """States where sums are made; half precision is widened, float32 and float64 stay what they are."""
-    return states.to("cpu", torch.float32 if states.dtype in (torch.float16, torch.bfloat16) else states.dtype)
+    return states.to(at, torch.float32 if states.dtype in (torch.float16, torch.bfloat16) else states.dtype)

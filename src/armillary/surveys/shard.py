@@ -11,14 +11,15 @@ from torch import Tensor
 from armillary.errors import NonFiniteError
 from armillary.measures.massive import massive, norm_ratios
 from armillary.models.view import View
+from armillary.surveys.devices import Unread, moved, named_tokens
 from armillary.surveys.pilot import Pilot, kept_tokens, pilot
 from armillary.surveys.plan import Plan
 from armillary.surveys.running import Captured, captured
 from armillary.surveys.shelving import Shelving
-from armillary.surveys.sums.batch import Batch, blanked, lengths
+from armillary.surveys.sums.batch import HOST, Batch, blanked, lengths
 from armillary.surveys.sums.frame import Frame
-from armillary.surveys.sums.outliers import outliers
-from armillary.surveys.sums.sample import Sample
+from armillary.surveys.sums.outliers import Outliers, outliers
+from armillary.surveys.sums.sample import Sample, drawn_places, drawn_states
 from armillary.surveys.sums.state import Increment, State
 
 Report = Callable[[int], None]
@@ -30,11 +31,10 @@ def shard_state(
 ) -> tuple[State, Pilot]:
     """The state of one shard. Without a pilot its first windows give one, and wait for it.
 
-    With a `shelving`, groups that end in this shard may go to its disk; without, all of the state is in memory and can
-    be sent to another process.
+    Sums are made where the states are, and come to the host at the end. With a `shelving`, groups that end in this
+    shard may go to its disk; without, all of the state is in memory and can be sent to another process.
     """
-    total: State | None = None
-    start: int | None = None
+    sums: Sums | None = None
     waiting: list[Captured] = []
     for batch in batches:
         waiting.append(batch)
@@ -44,18 +44,50 @@ def shard_state(
             if sum(len(held.contexts) for held in waiting) < plan.pilot:
                 continue
             first = pilot_of(waiting, plan)
+        sums = Sums(plan, first, waiting[0].residual[0].device, shelving) if sums is None else sums
         while waiting:
-            contexts = waiting[0].contexts
-            report(len(contexts))
-            more = increment(waiting.pop(0), plan, first)
-            total = State.of(more) if total is None else total.add(more)
-            del more
-            start = contexts.start if start is None else start
-            if shelving is not None:
-                total = shelving.within(total, plan, start, contexts.stop)
-    if total is None or first is None:
+            report(len(waiting[0].contexts))
+            sums.add(waiting.pop(0))
+    if sums is None or first is None:
         raise AssertionError("expected the windows of the pilot, got fewer: they are windows of the first shard")
-    return total.packed(), first
+    return sums.taken(), first
+
+
+class Sums:
+    """The sums of a shard while its batches come, on the device where their states are."""
+
+    def __init__(self, plan: Plan, first: Pilot, at: torch.device, shelving: Shelving | None) -> None:
+        self.plan, self.first, self.at = plan, first, at
+        self.there = first if at == HOST else moved(first, at)
+        self.shelving = shelving if at == HOST else None
+        self.total: State | None = None
+        self.unread: list[Unread] = []
+        self.start = -1
+
+    def add(self, batch: Captured) -> None:
+        """One more batch, which is given up."""
+        contexts = batch.contexts
+        if self.at == HOST:
+            more = increment(batch, self.plan, self.first)
+        else:
+            more, norms = increment_there(batch, self.plan, self.there)
+            self.unread.append(norms)
+        self.total = State.of(more) if self.total is None else self.total.add(more)
+        self.start = contexts.start if self.start < 0 else self.start
+        if self.shelving is not None:
+            self.total = self.shelving.within(self.total, self.plan, self.start, contexts.stop)
+
+    def taken(self) -> State:
+        """The state on the host; refuses states that were not finite."""
+        assert self.total is not None
+        if self.at == HOST:
+            return self.total.packed()
+        unread: list[Unread] = [moved(batch, HOST) for batch in self.unread]
+        for batch in unread:
+            check_finite(batch.norms, batch.contexts, self.plan)
+        state: State = moved(self.total, HOST)
+        self.total = None
+        return named_tokens(state, unread, self.plan, self.first).packed()
 
 
 @torch.inference_mode()
@@ -73,7 +105,7 @@ def pilot_of(waiting: list[Captured], plan: Plan) -> Pilot:
     for held in waiting:
         check_finite(all_norms(held.residual), held.contexts, plan)
     layers = zip(*(held.residual for held in waiting), strict=True)
-    return pilot([torch.cat(states)[: plan.pilot, plan.skipped :] for states in layers], plan)
+    return pilot([torch.cat(states)[: plan.pilot, plan.skipped :].to(HOST) for states in layers], plan)
 
 
 def increment(captured: Captured, plan: Plan, first: Pilot) -> Increment:
@@ -95,6 +127,21 @@ def increment(captured: Captured, plan: Plan, first: Pilot) -> Increment:
         products = plan.scatter == "attention"
         attention = batch_of(captured.attention, attention_norms, kept, contexts, plan, scatter=products)
     return Increment(residual, attention, named, sample, captured.heads)
+
+
+def increment_there(captured: Captured, plan: Plan, first: Pilot) -> tuple[Increment, Unread]:
+    """The same where the states are, without a look at any number: what only the host can tell is left unread."""
+    contexts, skipped = captured.contexts, plan.skipped
+    norms, attention_norms = all_norms(captured.residual), all_norms(captured.attention)
+    kept = kept_tokens(massive(norm_ratios(norms[:, :, skipped:], first.medians, first_kept=not skipped)), plan)
+    places = drawn_places(tuple(contexts), len(plan.positions), skipped, plan.sample)
+    sample = Sample((), drawn_states(tuple(site[:, skipped:] for site in captured.residual), places))
+    residual = batch_of(captured.residual, norms, kept, contexts, plan, scatter=True, frame=first.frame)
+    attention = None
+    if captured.attention:
+        products = plan.scatter == "attention"
+        attention = batch_of(captured.attention, attention_norms, kept, contexts, plan, scatter=products)
+    return Increment(residual, attention, Outliers((), ()), sample, captured.heads), Unread(contexts, norms)
 
 
 def batch_of(

@@ -30,6 +30,7 @@ from armillary.surveys.preparing import Prepared, prepared, reads_attention
 from armillary.surveys.settings import Settings
 from armillary.surveys.shard import Report
 from armillary.surveys.stopping import Until, never
+from armillary.surveys.sums.shelf import Damaged
 from armillary.surveys.sums.state import State
 from armillary.surveys.tables import captured_groups
 from armillary.system.locking import alone, sweep
@@ -99,13 +100,17 @@ def one_pass(
 ) -> tuple[dict[str, xr.Dataset], dict[str, Any]]:
     """Run the model over the windows, all of them or until there are enough."""
     until = Until(survey.plan, survey.chosen.until_se) if survey.chosen.until_se is not None else None
-    run = engine(survey.chosen)
-    with bar() as advance:
-        state, first = run(view, survey.plan, advance, checkpoint, rest=survey.rest, enough=until or never)
-    if until is not None:
-        survey = survey.first_windows(*until.account(state))
-    folder = checkpoint.folder.parent if checkpoint else None
-    groups = tabulated(state, first, survey, attention=reads_attention(view, survey.plan), folder=folder)
+    run, folder = engine(survey.chosen), checkpoint.folder.parent if checkpoint else None
+    try:
+        with bar() as advance:
+            state, first = run(view, survey.plan, advance, checkpoint, rest=survey.rest, enough=until or never)
+        if until is not None:
+            survey = survey.first_windows(*until.account(state))
+        groups = tabulated(state, first, survey, attention=reads_attention(view, survey.plan), folder=folder)
+    except Damaged as error:
+        raise StoreError(
+            f"cannot read back sums of this survey from the disk ({error}): check the disk, then add --resume"
+        ) from error
     del state
     groups = finished_groups(groups, survey.windows, survey.plan, partial(token_text, view.tokenizer))
     return groups, provenance(view.provenance, survey)

@@ -98,7 +98,7 @@ def head_geometry(view: View, block: int, call: AttentionCall) -> HeadGeometry:
     trace, trace_square, energy = traces(*grams)
     xi, eta = xi_eta(trace, trace_square)
     mean, variance = eigenvalue_moments(trace, trace_square, view.d_model)
-    scalars = dict(zip(SCALARS, pattern_sums(call).scalars.mean(0).T.numpy(), strict=True))
+    scalars = dict(zip(SCALARS, pattern_sums(call).scalars.mean(0).T.cpu().numpy(), strict=True))
     length = call.query.shape[2]
     (last,) = rows(call, range(length - 1, length))
     return HeadGeometry(

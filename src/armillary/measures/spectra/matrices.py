@@ -1,5 +1,6 @@
 """A whole matrix of weights: its singular values, the noise in them, and the tail of its spectrum."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -56,11 +57,17 @@ def beside_initial(singular_value: Float[np.ndarray, " mode"], rows: int, column
     known = singular_value[np.isfinite(singular_value)]
     if not known.any():
         return Initialised(float("nan"), float("nan"))
-    variance, long, short = 2 / (rows + columns), max(rows, columns), min(rows, columns)
-    middles = (np.arange(len(known), 0, -1) - 0.5) / len(known)
-    expected = np.sqrt(long * variance) * singular_quantile(middles, short / long)
+    variance = 2 / (rows + columns)
+    expected = np.sqrt(max(rows, columns) * variance) * noise_values(len(known), rows, columns)
     energy = float(np.sum(known**2)) / (rows * columns * variance)
     return Initialised(energy, float(np.mean(known < expected)))
+
+
+@lru_cache(maxsize=16)
+def noise_values(count: int, rows: int, columns: int) -> Float[np.ndarray, " mode"]:
+    """The middles of `count` equal parts of Marchenko–Pastur, largest first, in units of √(long side · variance)."""
+    middles = (np.arange(count, 0, -1) - 0.5) / count
+    return singular_quantile(middles, min(rows, columns) / max(rows, columns))
 
 
 def power_law_tail(singular_value: Float[np.ndarray, " mode"]) -> PowerLawTail:

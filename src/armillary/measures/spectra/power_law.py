@@ -1,5 +1,6 @@
 """A power law in the upper tail of a matrix's eigenvalues: its exponent, where it begins, and how sure that is."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -85,15 +86,23 @@ def power_law(
 
 def _resampled_rates(logs: Float[np.ndarray, "mode"], resamples: int, seed: int) -> Float[np.ndarray, "sample"]:
     """alpha − 1 of the whole fit on each resample, the tails tried being those of some forty ranks."""
-    rng, count = np.random.default_rng(seed), len(logs)
-    gaps = rng.standard_exponential((resamples, count + 1))
-    places = np.cumsum(gaps, axis=1)
-    places = places[:, :-1] / places[:, -1:] * count  # sorted uniform numbers between 0 and count
-    index = np.minimum(places.astype(int), count - 1)
+    count = len(logs)
+    places, index = _places(resamples, count, seed)
     middles = np.concatenate([logs[:1], (logs[1:] + logs[:-1]) / 2, logs[-1:]])
     drawn = middles[index] + (places - index) * np.diff(middles)[index]
     beginnings = _ranks(FEWEST_TAIL, count, BEGINNINGS)
     return _fits(drawn, beginnings, np.union1d(beginnings, _ranks(1, count, POINTS)))[0]
+
+
+@lru_cache(maxsize=8)
+def _places(
+    resamples: int, count: int, seed: int
+) -> tuple[Float[np.ndarray, "sample mode"], Int[np.ndarray, "sample mode"]]:
+    """Sorted uniform numbers between 0 and count, and their whole parts; the same for all spectra of one length."""
+    gaps = np.random.default_rng(seed).standard_exponential((resamples, count + 1))
+    places = np.cumsum(gaps, axis=1)
+    places = places[:, :-1] / places[:, -1:] * count
+    return places, np.minimum(places.astype(int), count - 1)
 
 
 def _ranks(lowest: int, count: int, number: int) -> Int[np.ndarray, "rank"]:

@@ -20,6 +20,8 @@ from armillary.surveys.sums.shelf import Kept
 Large = Tensor | Kept
 """A sum over many tokens at every site: in memory, or on disk while nothing is added to it."""
 
+HOST = torch.device("cpu")
+
 Sum = TypeVar("Sum", int, Tensor, Large)
 
 
@@ -44,10 +46,15 @@ class Batch:
     @cached_property
     def totals(self) -> Float[Tensor, "site context d_model"]:
         """The sum of every window over its kept tokens, in float64."""
-        total = lasting(len(self.states), len(self.contexts), self.states[0].shape[-1])
+        total = lasting(len(self.states), len(self.contexts), self.states[0].shape[-1], at=self.at)
         for into, states in zip(total, self.states, strict=True):
             torch.sum(states, 1, dtype=torch.float64, out=into)
         return total
+
+    @property
+    def at(self) -> torch.device:
+        """Where the states are, and their sums are made."""
+        return self.states[0].device
 
     def runs(self) -> Iterator[tuple[int, slice]]:
         """Consecutive windows of the same group."""
@@ -60,10 +67,24 @@ class Batch:
 
 def blanked(states: tuple[Tensor, ...], kept: Bool[Tensor, "context position"]) -> tuple[Tensor, ...]:
     """The states with zeros where a token is left out, in place: a copy of all sites would cost as much as the sums."""
-    if not bool(kept.all()):
+    if kept.device != HOST:
+        # Whether a token is left out is not asked there: the host would have to wait for the answer.
+        for site in states:
+            site.masked_fill_(~kept[..., None], 0)
+    elif not bool(kept.all()):
         for site in states:
             site[~kept] = 0
     return states
+
+
+def number(mask: Bool[Tensor, "..."]) -> int | Tensor:
+    """How many are true; not yet known to the host where it would have to wait for it."""
+    return int(mask.sum()) if mask.device == HOST else mask.sum(dtype=torch.float64)
+
+
+def at_least_one(count: int | Tensor) -> int | Tensor:
+    """A count to divide by."""
+    return count.clamp_min(1) if isinstance(count, Tensor) else max(count, 1)
 
 
 def lengths(states: Float[Tensor, "context position d_model"]) -> Float[Tensor, "context position"]:
@@ -71,8 +92,13 @@ def lengths(states: Float[Tensor, "context position d_model"]) -> Float[Tensor, 
     return torch.linalg.vector_norm(states, dim=-1, dtype=torch.float64)
 
 
-def lasting(*shape: int, dtype: DTypeLike = np.float64) -> Tensor:
-    """Zeros in a mapping of their own: what outlives a batch must not lie between what comes and goes."""
+def lasting(*shape: int, dtype: DTypeLike = np.float64, at: torch.device = HOST) -> Tensor:
+    """Zeros in a mapping of their own: what outlives a batch must not lie between what comes and goes.
+
+    Devices other than the host look after their memory themselves.
+    """
+    if at != HOST:
+        return torch.zeros(shape, dtype=torch.float32 if dtype == np.float32 else torch.float64, device=at)
     count = math.prod(shape)
     memory = mmap.mmap(-1, max(np.dtype(dtype).itemsize * count, 1))
     return torch.from_numpy(np.frombuffer(memory, dtype, count).reshape(shape))

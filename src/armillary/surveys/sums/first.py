@@ -20,7 +20,9 @@ class First:
     def of(cls, batch: Batch) -> "First":
         """The first tokens of one batch."""
         if batch.first is None:
-            return cls(0, torch.zeros(len(batch.states), batch.states[0].shape[-1], dtype=torch.float64))
+            return cls(
+                0, torch.zeros(len(batch.states), batch.states[0].shape[-1], dtype=torch.float64, device=batch.at)
+            )
         return cls(len(batch.contexts), batch.first.sum(1, dtype=torch.float64))
 
     def add(self, batch: Batch) -> "First":

@@ -54,4 +54,5 @@ class Heads:
 
 def group_sums(values: Float[Tensor, "context *shape"], rows: dict[int, list[int]]) -> dict[int, Tensor]:
     """The sum over each group's rows."""
-    return {group: values[own].sum(0, dtype=torch.float64) for group, own in sorted(rows.items())}
+    picked = {group: torch.stack([values[row] for row in own]) for group, own in sorted(rows.items())}
+    return {group: own.sum(0, dtype=torch.float64) for group, own in picked.items()}

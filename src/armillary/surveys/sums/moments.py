@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from armillary.surveys.sums.batch import Batch, Large, in_memory, lasting
+from armillary.surveys.sums.batch import HOST, Batch, Large, at_least_one, in_memory, lasting, number
 from armillary.surveys.sums.shelf import Kept
 from armillary.system.threads import side_by_side
 
@@ -16,7 +16,7 @@ from armillary.system.threads import side_by_side
 class Spread:
     """For each group: number of tokens, mean, and the sum of squared distances from that mean, at every site."""
 
-    counts: dict[int, int]
+    counts: dict[int, int | Tensor]
     means: dict[int, Float[Tensor, "site d_model"]]
     squares: dict[int, Float[Tensor, " site"]]
 
@@ -26,9 +26,9 @@ class Spread:
         norms = batch.norms.masked_fill(~batch.kept, 0)
         spread = cls({}, {}, {})
         for group, run in batch.runs():
-            count = int(batch.kept[run].sum())
-            if count:
-                mean = batch.totals[:, run].sum(1) / count
+            count = number(batch.kept[run])
+            if isinstance(count, Tensor) or count:
+                mean = batch.totals[:, run].sum(1) / at_least_one(count)
                 squares = norms[:, run].square().sum((1, 2)) - count * mean.square().sum(-1)
                 spread = spread.merge(cls({group: count}, {group: mean}, {group: squares}))
         return spread
@@ -44,11 +44,12 @@ class Spread:
             if group not in counts:
                 counts[group], means[group], squares[group] = more, other.means[group], other.squares[group]
                 continue
-            mine, total = counts[group], counts[group] + more
+            mine = counts[group]
+            total = at_least_one(mine + more)
             step = other.means[group] - means[group]
             squares[group] = squares[group] + other.squares[group] + (mine * more / total) * step.square().sum(-1)
             means[group] = means[group] + step * (more / total)
-            counts[group] = total
+            counts[group] = mine + more
         return Spread(counts, means, squares)
 
 
@@ -56,7 +57,7 @@ class Spread:
 class Scatter:
     """Number of tokens, mean, and Σ (x − mean)(x − mean)ᵀ over all groups."""
 
-    count: int
+    count: int | Tensor
     mean: Float[Tensor, "site d_model"]
     matrix: Float[Tensor, "site d_model d_model_"] | Kept
 
@@ -64,18 +65,22 @@ class Scatter:
     def of(cls, batch: Batch) -> "Scatter":
         """The scatter of one batch."""
         sites, width = len(batch.states), batch.states[0].shape[-1]
-        zeros = torch.zeros(sites, width, dtype=torch.float64)
-        return cls(0, zeros, lasting(sites, width, width)).add(batch)
+        zeros = torch.zeros(sites, width, dtype=torch.float64, device=batch.at)
+        return cls(0, zeros, lasting(sites, width, width, at=batch.at)).add(batch)
 
     def add(self, batch: Batch) -> "Scatter":
         """This scatter and a batch's, in place: the matrices are large, and this record is given up.
 
         Products are formed in the states' own precision about the batch's mean; they are summed in float64.
         """
-        count = int(batch.kept.sum())
-        total = max(self.count + count, 1)
-        means = batch.totals.sum(1) / max(count, 1)
+        count = number(batch.kept)
+        total = at_least_one(self.count + count)
+        means = batch.totals.sum(1) / at_least_one(count)
         step = means - self.mean
+        if batch.at != HOST:
+            matrix = in_memory(self.matrix)
+            add_there(matrix, batch, means, step * (self.count * count / total) ** 0.5)
+            return Scatter(self.count + count, self.mean + step * (count / total), matrix.detach())
         kept, centres, offsets, matrix = batch.kept.numpy(), means.numpy(), step.numpy(), in_memory(self.matrix)
         into = matrix.numpy()
         left_out = None if kept.all() else ~kept.ravel()
@@ -101,7 +106,7 @@ class Scatter:
 
     def merge(self, other: "Scatter") -> "Scatter":
         """Both parts about their common mean, in place: both records are given up."""
-        total = max(self.count + other.count, 1)
+        total = at_least_one(self.count + other.count)
         step = other.mean - self.mean
         left, right = (self.count * other.count / total * step)[:, :, None], step[:, None, :]
         matrix: Large
@@ -114,3 +119,17 @@ class Scatter:
         else:
             matrix = self.matrix.add_(in_memory(other.matrix)).baddbmm_(left, right).detach()
         return Scatter(self.count + other.count, self.mean + step * (other.count / total), matrix)
+
+
+def add_there(
+    matrix: Float[Tensor, "site d_model d_model_"],
+    batch: Batch,
+    centres: Float[Tensor, "site d_model"],
+    steps: Float[Tensor, "site d_model"],
+) -> None:
+    """Add a batch's products where its states are, as the host does: about the batch's mean, a step as one more row."""
+    left_out = ~batch.kept.flatten()[:, None]
+    for into, states, centre, step in zip(matrix, batch.states, centres, steps, strict=True):
+        rows = (states - centre.to(states.dtype)).flatten(0, 1).masked_fill_(left_out, 0)
+        rows = torch.cat([rows, step.to(rows.dtype)[None]])
+        into += rows.T @ rows

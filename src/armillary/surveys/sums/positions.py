@@ -35,7 +35,7 @@ class Positions:
                     into += states[run].sum(0, dtype=torch.float64)
                 sums[group], counts[group] = mine.detach(), counts[group] + count
             else:
-                mine = lasting(len(batch.states), *batch.states[0].shape[1:])
+                mine = lasting(len(batch.states), *batch.states[0].shape[1:], at=batch.at)
                 for into, states in zip(mine, batch.states, strict=True):
                     torch.sum(states[run], 0, dtype=torch.float64, out=into)
                 sums[group], counts[group] = mine, count
@@ -58,7 +58,7 @@ class CircularShift:
     @classmethod
     def of(cls, batch: Batch) -> "CircularShift":
         """The null of one batch."""
-        return cls(lasting(len(batch.states), *batch.states[0].shape[1:])).add(batch)
+        return cls(lasting(len(batch.states), *batch.states[0].shape[1:], at=batch.at)).add(batch)
 
     def add(self, batch: Batch) -> "CircularShift":
         """This null and a batch's, in place: this record is given up."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -27,21 +28,34 @@ class Sample:
         drawn: frozenset[tuple[int, int]],
     ) -> "Sample":
         """The drawn (window, position) pairs that lie in this batch; `first_position` is that of column 0."""
-        places = [
-            (row, column)
-            for row, context in enumerate(contexts)
-            for column in range(tokens.shape[1])
-            if (context, column + first_position) in drawn
-        ]
-        if not places:
-            return cls((), ())
-        rows, columns = (list(axis) for axis in zip(*places, strict=True))
+        places = drawn_places(contexts, tokens.shape[1], first_position, drawn)
         named = tuple((contexts[r], c + first_position, int(tokens[r, c]), bool(massive[r, c])) for r, c in places)
-        kept = lasting(len(states), len(places), states[0].shape[-1], dtype=np.float32)
-        for into, site in zip(kept, states, strict=True):
-            into.copy_(site[rows, columns])
-        return cls(named, (kept,))
+        return cls(named, drawn_states(states, places))
 
     def merge(self, other: "Sample") -> "Sample":
         """The tokens of both."""
         return Sample(self.tokens + other.tokens, self.states + other.states)
+
+
+def drawn_places(
+    contexts: tuple[int, ...], length: int, first_position: int, drawn: frozenset[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Row and column of the drawn tokens of a batch."""
+    return [
+        (row, column)
+        for row, context in enumerate(contexts)
+        for column in range(length)
+        if (context, column + first_position) in drawn
+    ]
+
+
+def drawn_states(
+    states: tuple[Float[Tensor, "context position d_model"], ...], places: list[tuple[int, int]]
+) -> tuple[Float[Tensor, "layer _ d_model"], ...]:
+    """The states of drawn tokens as a chunk, where they are; no chunk where none was drawn."""
+    if not places:
+        return ()
+    kept = lasting(len(states), len(places), states[0].shape[-1], dtype=np.float32, at=states[0].device)
+    for into, site in zip(kept, states, strict=True):
+        into.copy_(torch.stack([site[row, column] for row, column in places]))
+    return (kept,)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from armillary.errors import StoreError, reason
+from armillary.errors import reason
 
 PIECE = 2**20
 """A larger tensor has a checksum for each of its sites, so that one site can be read and checked alone."""
@@ -128,6 +128,9 @@ class Shelf:
         while self.open:
             self.open.popitem()[1].close()
 
+    def __del__(self) -> None:
+        self.close()  # the last sum that lay here is gone
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -160,7 +163,8 @@ class Kept:
         width = self.shape[2]
         step = width * np.dtype(self.dtype).itemsize
         start = self.at + site * self.shape[1] * step
-        return torch.stack([self.read(start + row * step, (width,), None) for row in rows])
+        found = [self.read(start + row * step, (width,), None) for row in rows]
+        return torch.stack(found) if found else torch.empty(0, width, dtype=getattr(torch, self.dtype))
 
     def whole(self) -> Tensor:
         """The tensor, as it was written."""
@@ -220,8 +224,3 @@ def pieces(tensor: Tensor) -> list[Tensor]:
 def named(name: str) -> bool:
     """Whether a file may be one of a shelf."""
     return re.fullmatch(r"(finished|total)-[0-9]{5,9}\.bin", name) is not None
-
-
-def lost(error: Damaged) -> StoreError:
-    """What is said where sums of this very run cannot be read back."""
-    return StoreError(f"cannot read back sums from the disk ({error}): check the disk, then add --resume")
