@@ -99,9 +99,9 @@ def in_turn(view, plan, pilot, *, parcels):
 
 
 @torch.inference_mode()
-def overhead(view, shards, repeats=3):
+def overhead(view, shards, repeats=2):
     """One worker with one thread against one thread here, alternating; the worker's start is not counted."""
-    plan = prepared(view, "python-code", Settings.of(contexts=8 * shards, length=32, shard_tokens=256)).plan
+    plan = prepared(view, "python-code", Settings.of(contexts=16 * shards, length=64, shard_tokens=1024)).plan
     pilot = first_pilot(view, plan)
     say(f"{len(plan.shards)} shards, {plan.tokens.size} tokens")
     ratios = []

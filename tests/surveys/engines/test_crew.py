@@ -179,6 +179,15 @@ def test_a_worker_that_rounds_otherwise_is_taken_and_named_once(capsys):
     assert capsys.readouterr().err.count("a worker's processor rounds otherwise") == 1
 
 
+def test_a_cluster_that_is_slow_to_give_workers_is_named_once(capsys):
+    ray = Calls()
+    crew, wait, silent = crew_of(ray), ray.wait, iter([([], []), ([], [])])
+    ray.wait = lambda *given, **options: next(silent, None) or wait(*given, **options)
+    assert list(crew.states(range(3))) == list(range(3))
+    said = "waiting for a Ray worker to have the model: each takes 1 CPUs and 0 GPUs of one node"
+    assert capsys.readouterr().err.count(said) == 1
+
+
 def test_all_workers_are_let_go():
     ray = Calls()
     crew = crew_of(ray)

@@ -79,7 +79,7 @@ class Crew:
         marks, _ = self.ray.wait(list(self.running), num_returns=1, timeout=PATIENCE)
         if not marks and not self.idle and all(number is None for _, number, _ in self.running.values()):
             cpus, gpus = self.room.needs["num_cpus"], self.room.needs["num_gpus"]
-            self.tell(f"waiting for a Ray worker: no node has {cpus} CPUs and {gpus} GPUs free")
+            self.tell(f"waiting for a Ray worker to have the model: each takes {cpus} CPUs and {gpus} GPUs of one node")
         for mark in marks:
             worker, number, state = self.running.pop(mark)
             try:
