@@ -15,6 +15,7 @@ import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import psutil
 import ray
 import torch
 
@@ -98,29 +99,46 @@ def in_turn(view, plan, pilot, *, parcels):
     return total.taken()
 
 
+def cpu_seconds():
+    """Of this process and of all that it started: on a busy machine they say more than the clock."""
+    here = psutil.Process()
+    times = [process.cpu_times() for process in (here, *here.children(recursive=True))]
+    return sum(each.user + each.system for each in times)
+
+
 @torch.inference_mode()
-def overhead(view, shards, repeats=2):
-    """One worker with one thread against one thread here, alternating; the worker's start is not counted."""
-    plan = prepared(view, "python-code", Settings.of(contexts=16 * shards, length=64, shard_tokens=1024)).plan
+def overhead(view, shards, tokens, repeats=2):
+    """One worker with one thread against one thread here, alternating; the worker's start is not counted.
+
+    Where shards are smaller than the usual 4096 tokens the share is given for that size too: what Ray adds to a shard
+    does not depend on how many tokens went into its sums.
+    """
+    chosen = Settings.of(contexts=shards * tokens // 128, length=128, shard_tokens=tokens)
+    plan = prepared(view, "python-code", chosen).plan
     pilot = first_pilot(view, plan)
-    say(f"{len(plan.shards)} shards, {plan.tokens.size} tokens")
-    ratios = []
+    rows = []
     with cluster(nodes=1, cpus=1), closing(engine.Crew(ray, engine.room(ray, view, 1), sent(pilot))) as crew:
         crew.start(engine.Worker, {**view.recipe, **engine.placed(view)}, plan)
         while not crew.idle:
             crew.watch()
         for _ in range(repeats):
-            start = time.perf_counter()
+            start, used = time.perf_counter(), cpu_seconds()
             expected = in_turn(view, plan, pilot, parcels=False)
-            alone = time.perf_counter() - start
-            start, total = time.perf_counter(), Total(plan)
+            alone, alone_cpu = time.perf_counter() - start, cpu_seconds() - used
+            start, used, total = time.perf_counter(), cpu_seconds(), Total(plan)
             for state in crew.states(range(len(plan.shards))):
                 total.add(state, pilot)
-            with_ray = time.perf_counter() - start
+            with_ray, ray_cpu = time.perf_counter() - start, cpu_seconds() - used
             same = same_bits(sent(total.taken()), sent(expected))
-            ratios.append(with_ray / alone)
-            say(f"  without Ray {alone:.2f} s, with Ray {with_ray:.2f} s: {ratios[-1]:.3f}, same bits {same}")
-    say(f"overhead at {len(plan.shards)} shards: {100 * (statistics.median(ratios) - 1):.1f} % (median of {repeats})")
+            rows.append((with_ray / alone, (ray_cpu - alone_cpu) / len(plan.shards), alone_cpu / plan.tokens.size))
+            say(
+                f"  alone {alone:.1f} s ({alone_cpu:.1f} s of CPU), Ray {with_ray:.1f} s ({ray_cpu:.1f}), same bits {same}"
+            )
+    ratio, more, each = (statistics.median(column) for column in zip(*rows, strict=True))
+    say(
+        f"{len(plan.shards)} shards of {tokens} tokens: {ratio:.2f} × the time; {1e3 * more:.0f} ms of CPU more per "
+        f"shard, {100 * more / (4096 * each):.1f} % of a shard of 4096 tokens"
+    )
 
 
 def ways(view, plan):
@@ -181,6 +199,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", default=["bits", "losses", "overhead", "ways"])
     parser.add_argument("--shards", type=int, default=100)
+    parser.add_argument("--tokens", type=int, default=4096, help="per shard of `overhead`")
     parser.add_argument("--contexts", type=int, default=256)
     asked = parser.parse_args()
     model = arm.load("minilm")
@@ -193,7 +212,7 @@ if __name__ == "__main__":
             losses(model, planned, truth)
     if "overhead" in asked.parts:
         with cores(1):
-            overhead(model, asked.shards)
+            overhead(model, asked.shards, asked.tokens)
     if "ways" in asked.parts:
         with cores(1):
             ways(model, planned)

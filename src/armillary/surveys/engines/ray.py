@@ -5,6 +5,8 @@ whose worker was lost, or whose state was lost with a node, is given to another 
 """
 
 import os
+import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -91,6 +93,7 @@ def ray_engine(
 def connected() -> Iterator[Any]:
     """Ray: the cluster that this process is part of, the one that its surroundings name, or one of this machine."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # What a coming version does by itself; this one says so in a warning.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import ray
@@ -99,6 +102,7 @@ def connected() -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
+    stopping = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
@@ -106,6 +110,9 @@ def connected() -> Iterator[Any]:
             f"expected a Ray cluster, got none ({reason(error)}): check RAY_ADDRESS or run `ray start --head`"
         ) from error
     try:
+        if threading.current_thread() is threading.main_thread():
+            # Ray ends the process at once; a survey first saves the shards that are done.
+            signal.signal(signal.SIGTERM, stopping)
         yield ray
     finally:
         ray.shutdown()
