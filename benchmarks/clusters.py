@@ -131,9 +131,8 @@ def overhead(view, shards, tokens, repeats=2):
             with_ray, ray_cpu = time.perf_counter() - start, cpu_seconds() - used
             same = same_bits(sent(total.taken()), sent(expected))
             rows.append((with_ray / alone, (ray_cpu - alone_cpu) / len(plan.shards), alone_cpu / plan.tokens.size))
-            say(
-                f"  alone {alone:.1f} s ({alone_cpu:.1f} s of CPU), Ray {with_ray:.1f} s ({ray_cpu:.1f}), same bits {same}"
-            )
+            times = f"alone {alone:.1f} s (CPU {alone_cpu:.1f}), with Ray {with_ray:.1f} s (CPU {ray_cpu:.1f})"
+            say(f"  {times}, same bits {same}")
     ratio, more, each = (statistics.median(column) for column in zip(*rows, strict=True))
     say(
         f"{len(plan.shards)} shards of {tokens} tokens: {ratio:.2f} × the time; {1e3 * more:.0f} ms of CPU more per "

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from armillary.explorer import explore
     from armillary.models import View, load
     from armillary.models.interventions import randomised, scaled, without_head
+    from armillary.printing.heads import heads_table
     from armillary.printing.layers import table
     from armillary.probes.constituents import constituents
     from armillary.probes.dissection import weight_dissection
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from armillary.runs.train import train
     from armillary.runs.travel import travel
     from armillary.runs.weights import weights
+    from armillary.surveys.settings import Settings
     from armillary.training.callback import GeometryCallback
     from armillary.training.geometry import geometry
     from armillary.training.locater import locater_penalty
@@ -58,6 +60,7 @@ __all__ = [
     "NonFiniteError",
     "RequestError",
     "Run",
+    "Settings",
     "SourceError",
     "StoreError",
     "View",
@@ -72,6 +75,7 @@ __all__ = [
     "gaussian",
     "geometry",
     "heads",
+    "heads_table",
     "load",
     "locater_penalty",
     "measure",
@@ -126,6 +130,8 @@ _HOME = {
     "Run": "armillary.results.store",
     "open": "armillary.results.store",
     "table": "armillary.printing.layers",
+    "heads_table": "armillary.printing.heads",
+    "Settings": "armillary.surveys.settings",
     "measure": "armillary.runs.measure",
     "merge": "armillary.runs.merge",
     "plan": "armillary.runs.plan",

@@ -3,13 +3,19 @@
 import base64
 import os
 import shutil
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
+import uvicorn
 from playwright.sync_api import Page, sync_playwright
 
 import armillary as arm
+from armillary.explorer.app import application
+from armillary.explorer.serving import bound
 
 ARGUMENTS = [
     "--headless",
@@ -38,7 +44,7 @@ INK = """async (picture) => {
 
 ANSWERED = """
 const look = () => {
-  const first = document.querySelector("dl dd"), all = document.querySelector("dl.answers + .note");
+  const first = document.querySelector("dl dd"), all = document.querySelector("dl.answers ~ .note");
   const seen = first && all && first.getBoundingClientRect().bottom <= innerHeight;
   requestAnimationFrame(seen ? () => { window.answered = performance.now(); } : look);
 };
@@ -150,9 +156,32 @@ def smollm2(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def artefacts(tmp_path_factory):
-    """Where pictures of the pages are kept: ARMILLARY_ARTEFACTS, else a folder of this run of the tests."""
-    given = os.environ.get("ARMILLARY_ARTEFACTS")
-    folder = Path(given) if given else tmp_path_factory.mktemp("artefacts")
+def artefacts():
+    """Where pictures of the pages are kept: ARMILLARY_ARTEFACTS, else `artefacts` of the project, which git ignores."""
+    folder = Path(os.environ.get("ARMILLARY_ARTEFACTS") or Path(__file__).parents[2] / "artefacts")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def served():
+    """The explorer of a run while a `with` lasts; perhaps with another way to its model."""
+
+    @contextmanager
+    def serving(run, load=None):
+        config = uvicorn.Config(application(run, load), log_level="error", ws="none", timeout_graceful_shutdown=1)
+        server, listening = uvicorn.Server(config), bound(None)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        server.should_exit = True
+        thread.join(30)
+        listening.close()
+
+    return serving
+
+
+@pytest.fixture(scope="session")
+def at():
+    """The address of a state of the explorer."""
+    return lambda address, **state: f"{address}#{urlencode(state)}"

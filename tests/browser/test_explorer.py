@@ -1,41 +1,17 @@
 """The explorer in a real browser: browse and ask, links, reloads, two tabs, a failing model, text that stays text."""
 
 import threading
-from contextlib import contextmanager
 from dataclasses import replace
-from urllib.parse import urlencode
 
 import pytest
-import uvicorn
 
 import tiny_run
 from armillary.errors import SourceError
-from armillary.explorer.app import application
-from armillary.explorer.serving import bound
 from armillary.figures import FIGURES
 from armillary.reporting.glossary import TERMS
 
 PROMPT = "The quick brown fox jumps over the lazy dog. Unbelievable!"
 LONG = 120_000
-
-
-@contextmanager
-def served(run, load=None):
-    """A page while the `with` lasts."""
-    server = uvicorn.Server(
-        uvicorn.Config(application(run, load), log_level="error", ws="none", timeout_graceful_shutdown=1)
-    )
-    listening = bound(None)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(30)
-    listening.close()
-
-
-def at(address, **state):
-    return f"{address}#{urlencode(state)}"
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +20,13 @@ def tiny(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(tiny):
+def page(tiny, served):
     with served(tiny) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
-def real(smollm2):
+def real(smollm2, served):
     """The page of a real model."""
     with served(smollm2) as address:
         yield address
@@ -58,6 +34,7 @@ def real(smollm2):
 
 def answered(page):
     page.wait_for_selector(".text.before", timeout=LONG)
+    page.wait_for_selector(".busy", state="detached", timeout=LONG)
 
 
 def clean(one, address):
@@ -67,8 +44,8 @@ def clean(one, address):
 
 
 @pytest.mark.real
-def test_browse_and_ask_on_a_real_model(real, visit, ink):
-    one = visit(at(real, layer=12))
+def test_browse_and_ask_on_a_real_model(real, visit, ink, at):
+    one = visit(at(real, view="layers", layer=12))
     tab = one.page
     tab.wait_for_selector(".cards[data-layer='12']", timeout=LONG)
     for plot in tab.query_selector_all(".plot"):
@@ -89,8 +66,11 @@ def test_browse_and_ask_on_a_real_model(real, visit, ink):
     tab.fill("#prompt", PROMPT)
     tab.keyboard.press("Control+Enter")
     answered(tab)
-    assert tab.locator("#answers .tokens li").count() == 14
+    assert tab.locator("#answers .tokens.lit button").count() == 14
+    assert tab.locator(".strip canvas").count() == 9
     assert tab.locator(".mosaic.many figure").count() == 6
+    assert tab.locator(".bars li").count() == 10
+    assert tab.locator(".lens tbody tr").count() == 31
     tab.reload()
     answered(tab)
     assert tab.input_value("#prompt") == PROMPT
@@ -99,7 +79,7 @@ def test_browse_and_ask_on_a_real_model(real, visit, ink):
 
 
 @pytest.mark.real
-def test_a_prompt_of_ten_thousand_tokens_is_refused_in_words(real, visit):
+def test_a_prompt_of_ten_thousand_tokens_is_refused_in_words(real, visit, at):
     tab = visit(at(real, view="ask")).page
     tab.fill("#prompt", "word " * 10_000)
     tab.click("#send")
@@ -111,7 +91,7 @@ def test_a_prompt_of_ten_thousand_tokens_is_refused_in_words(real, visit):
 
 
 @pytest.mark.real
-def test_two_tabs_ask_at_once(real, visit):
+def test_two_tabs_ask_at_once(real, visit, at):
     tabs = [visit(at(real, view="ask", prompt=text, alpha=2)).page for text in (PROMPT, "Paris is a city in")]
     for tab in tabs:
         answered(tab)
@@ -122,24 +102,26 @@ def test_two_tabs_ask_at_once(real, visit):
 @pytest.mark.real
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_view_fits_its_window_and_is_kept_as_a_picture(real, visit, artefacts, ink, width, scheme):
+def test_every_view_fits_its_window_and_is_kept_as_a_picture(real, visit, artefacts, ink, width, scheme, at):
+    asked = {"view": "ask", "block": 3, "head": 2, "prompt": PROMPT, "alpha": 2, "without": "L3H1", "other": "L4H0"}
     views = {
-        "layers": ({"layer": 12}, ".cards[data-layer='12']"),
+        "layers": ({"view": "layers", "layer": 12}, ".cards[data-layer='12']"),
         "figures": ({"view": "figures", "section": "position"}, "figure, .plot .main-svg"),
-        "heads": ({"view": "heads", "block": 3, "head": 2}, "#head .cards .card:nth-child(2) .main-svg"),
-        "ask": ({"view": "ask", "block": 3, "head": 2, "prompt": PROMPT, "alpha": 2}, ".text.before"),
+        "heads": ({}, "[role=gridcell]"),
+        "head": ({"view": "heads", "block": 3, "head": 2}, "#head[data-drawn]"),
+        "ask": (asked, ".text.after"),
     }
     for name, (state, sign) in views.items():
         tab = visit(at(real, **state), width=width, scheme=scheme).page
         tab.wait_for_selector(sign, timeout=LONG)
         tab.wait_for_selector(".busy", state="detached", timeout=LONG)
-        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
         picture = tab.screenshot(path=artefacts / f"explorer-{name}-{width}-{scheme}.png", full_page=True)
         corner = ink(picture)["corner"]
         assert (sum(corner) > 600) == (scheme == "light")
 
 
-def test_an_empty_prompt_is_told_and_nothing_is_asked(page, visit):
+def test_an_empty_prompt_is_told_and_nothing_is_asked(page, visit, at):
     one = visit(at(page, view="ask"))
     one.page.click("#send")
     one.page.wait_for_selector("#said .error")
@@ -147,38 +129,25 @@ def test_an_empty_prompt_is_told_and_nothing_is_asked(page, visit):
     assert not any("/api/ask/" in url for url in one.requests)
 
 
-def test_hostile_names_and_tokens_stay_text(page, visit):
+def test_hostile_names_and_tokens_stay_text(page, visit, at):
     prompt = " ".join(tiny_run.HOSTILE)
     one = visit(at(page, view="ask", prompt=prompt, level="words", alpha=2))
     answered(one.page)
-    tokens = one.page.locator("#answers .tokens li").all_text_contents()
+    tokens = one.page.locator("#answers .tokens.lit button").all_text_contents()
     assert tokens == tiny_run.HOSTILE
+    one.page.click("#travel summary")
+    one.page.wait_for_selector("#travel .plot canvas", timeout=LONG)
     assert tiny_run.NAME in one.page.inner_text("h1")
     assert one.page.locator("main img, main b[onclick], h1 img").count() == 0
     one.page.goto(at(page, view="figures", section="context"))
     one.page.wait_for_selector(".plot .main-svg")
     one.page.goto(at(page, view="heads", block=0, head=1))
-    one.page.click("text=QK terms and examples")
+    one.page.click("text=Examples from the run's windows")
     one.page.wait_for_selector("text=Highest attention", timeout=LONG)
     clean(one, page)
 
 
-@pytest.mark.parametrize(
-    "state", [{"view": "none"}, {"layer": "x"}, {"view": "heads", "block": "x"}, {"alpha": "x", "view": "ask"}]
-)
-def test_a_link_that_makes_no_sense_still_shows_a_page(page, visit, state):
-    one = visit(at(page, **state))
-    one.page.wait_for_selector("main .controls")
-    assert one.dialogs == []
-
-
-def test_an_unknown_head_in_a_link_is_told_in_words(page, visit):
-    tab = visit(at(page, view="heads", block=7, head=9)).page
-    tab.wait_for_selector("#head .error")
-    assert "got L7H9" in tab.inner_text("#head")
-
-
-def test_a_model_that_fails_is_told_browsing_goes_on_and_retry_loads_it(tiny, visit):
+def test_a_model_that_fails_is_told_browsing_goes_on_and_retry_loads_it(tiny, visit, served, at):
     from armillary.explorer.app import model_of
 
     tries = []
@@ -190,7 +159,7 @@ def test_a_model_that_fails_is_told_browsing_goes_on_and_retry_loads_it(tiny, vi
         return model_of(tiny)(tell)
 
     with served(tiny, load) as address:
-        tab = visit(at(address, view="ask", prompt="word1 word2")).page
+        tab = visit(at(address, view="ask", prompt="word1 word2 word3")).page
         tab.wait_for_selector("#model.error")
         assert "got <b>nothing</b>: fetch it again Browsing works without it." in tab.inner_text("#model")
         tab.click("#views >> text=Layers")
@@ -211,25 +180,28 @@ PARTS = {
         "heads": "text=Not in this run. `armillary survey --heads` adds it.",
         "figures": "text=`armillary heads` adds it.",
         "ask": "text=Shares of position, context and residual by layer",
+        "": ".cards[data-layer='0']",
     },
     "heads.nc": {
         "layers": "text=Not in this run. `armillary survey` adds it.",
         "heads": "[role=gridcell]",
         "figures": "text=`armillary heads` adds it.",
         "ask": "text=Shares by layer: Not in this run. `armillary survey` adds it.",
+        "": "[role=gridcell]",
     },
     "names.nc": {
         "layers": "text=Not in this run. `armillary survey` adds it.",
         "heads": "[role=gridcell]",
         "figures": "text=`armillary survey --heads` adds it.",
         "ask": "text=expected a run with /attention, got /",
+        "": "[role=gridcell]",
     },
 }
-"""What every view shows of a run that holds one file alone."""
+"""What every view shows of a run that holds one file alone, and what it opens with."""
 
 
 @pytest.mark.parametrize("file", PARTS)
-def test_every_view_shows_a_part_of_a_run_and_says_what_adds_the_rest(named, tmp_path, visit, file):
+def test_every_view_shows_a_part_of_a_run_and_says_what_adds_the_rest(named, tmp_path, visit, file, served, at):
     with served(tiny_run.holding(named, tmp_path / "run", file)) as address:
         for view, sign in PARTS[file].items():
             one = visit(at(address, view=view, prompt="word1 word2 word3"))
@@ -240,7 +212,9 @@ def test_every_view_shows_a_part_of_a_run_and_says_what_adds_the_rest(named, tmp
             assert [said for said in one.problems if "Failed to load resource" not in said] == []
 
 
-def test_a_figure_that_fails_is_named_in_its_place_and_the_page_goes_on(named, tmp_path, visit, monkeypatch):
+def test_a_figure_that_fails_is_named_in_its_place_and_the_page_goes_on(
+    named, tmp_path, visit, monkeypatch, served, at
+):
     def lost(_):
         raise KeyError("lost")
 
@@ -268,7 +242,7 @@ class Slow:
             threading.Event().wait(0.01)
 
 
-def test_a_running_question_can_be_cancelled(tiny, visit):
+def test_a_running_question_can_be_cancelled(tiny, visit, served, at):
     with served(tiny, lambda tell: Slow()) as address:
         tab = visit(at(address, view="ask", prompt="word1")).page
         tab.wait_for_selector("#said .busy")

@@ -1,13 +1,8 @@
 """A simulation in a real browser: its page draws every figure, and the explorer opens at its figures without layers."""
 
-import threading
-
 import pytest
-import uvicorn
 
 import armillary as arm
-from armillary.explorer.app import application
-from armillary.explorer.serving import bound
 from armillary.figures import available
 
 LONG = 60_000
@@ -19,16 +14,10 @@ def run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def explorer(run):
+def explorer(run, served):
     """The address of the explorer while the tests of this file run."""
-    server = uvicorn.Server(uvicorn.Config(application(run), log_level="error", ws="none"))
-    listening = bound(None)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(30)
-    listening.close()
+    with served(run) as address:
+        yield address
 
 
 @pytest.mark.parametrize("width", [1280, 390])

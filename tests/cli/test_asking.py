@@ -137,3 +137,42 @@ def test_weights_of_a_block_that_is_not_there_and_a_taken_folder_are_one_line(co
         assert code == 2
         assert err.count("\n") == 1
         assert message in err
+
+
+def test_changes_of_the_model_stand_beside_the_model_as_it_is(run, model):
+    code, out, _ = run(model, "word1 word2 word3", "--alpha", "0.5,1,2", "--without", "L1H2", "--tokens", "2")
+    assert code == 0
+    names = ["as it is", "α = 0.5", "α = 2", "without L1H2"]
+    rows = [line.strip() for line in out.splitlines()]
+    for name in names:
+        assert sum(row.startswith(name) for row in rows) == 2, "a row of numbers and a continuation"
+    code, out, _ = run(model, "word1 word2 word3", "--alpha", "2", "--json", "--tokens", "0")
+    assert [each["variant"] for each in json.loads(out)["variants"]] == ["as it is", "α = 2"]
+    code, out, _ = run(model, "word1 word2 word3", "--alpha", "2", "--csv", "--tokens", "0")
+    assert out.splitlines()[0].startswith("variant,block,entropy")
+    assert len(out.splitlines()) == 1 + 2 * 2
+    code, out, _ = run(model, "word1 word2", "--alpha", "2", "--layer", "1", "--tokens", "0")
+    assert out.count("strongest") == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--alpha", "two"], "expected numbers for alpha, got 'two': separate them by commas, 0.5,2"),
+        (["--without", "18.6"], "expected a head as block and number, got '18.6': write L18H6 for block 18, head 6"),
+        (["--without", "L9H0"], "expected a block from 0 to 1, got 9"),
+        (["--without", "L0H9"], "expected a head from 0 to 3, got 9"),
+        (["--alpha", "nan"], "expected a finite alpha, got nan: choose another"),
+        (["--alpha", "2", "--layer", "7"], "expected a layer from 0 to 1, got 7"),
+    ],
+)
+def test_changes_that_cannot_be_made_are_refused_in_one_line(run, model, flags, said):
+    code, out, err = run(model, "word1 word2", *flags)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+def test_changes_need_a_text(run, model):
+    code, _, err = run(model, "--shots", "3", "--alpha", "2")
+    assert code == 2
+    assert "expected a text with --alpha or --without, got --shots: give one of the two" in err

@@ -130,3 +130,16 @@ def test_windows_longer_than_the_model_takes_are_refused(model, corpus, tmp_path
     line = refused(armillary("survey", model, "--corpus", corpus, *given, "--out", tmp_path / "run"))
     assert "expected at most 40 tokens, the model's maximum, " in line
     assert "length=41" in line
+
+
+def test_heads_are_named_in_the_survey_that_measures_them(model, corpus, tmp_path, armillary):
+    code, out, _ = armillary("survey", model, "--corpus", corpus, *SHORT, "--heads", "--out", tmp_path / "run")
+    assert code == 0
+    assert " heads have a kind (" in out
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "heads.nc",
+        "names.nc",
+        "report.html",
+        "states.nc",
+    ]
+    assert armillary("heads", tmp_path / "run")[2] == "", "nothing is read again"

@@ -8,7 +8,7 @@ import numpy as np
 import plotly
 import pytest
 
-from armillary.explorer.app import ALPHAS, LARGEST
+from armillary.explorer.app import ALPHAS, LARGEST, WEB
 from armillary.figures import available
 from armillary.results.schema.heads import SCALARS
 
@@ -17,8 +17,10 @@ def test_the_page_and_its_parts_come_from_this_server_alone(client):
     page = client.get("/").text
     assert "<script" in page
     assert "http" not in page
-    for path in ("/web/app.js", "/web/page.js", "/web/browse.js", "/web/heads.js", "/web/ask.js", "/web/model.js"):
-        script = client.get(path)
+    scripts = sorted(path.name for path in WEB.glob("*.js"))
+    assert {"app.js", "address.js", "ask.js", "heads.js", "maps.js"} <= set(scripts)
+    for name in scripts:
+        script = client.get(f"/web/{name}")
         assert script.headers["content-type"].startswith("text/javascript")
         assert not any(word in script.text for word in ("http:", "https:", "innerHTML", "eval(", "insertAdjacentHTML"))
     assert client.get("/web/style.css").status_code == 200
@@ -103,7 +105,7 @@ def test_a_head_shows_its_numbers_and_its_place_among_all(client, run):
     row = next(row for row in found["rows"] if row["name"] == "heads/entropy")
     assert row["value"] == pytest.approx(float(values[1, 2]))
     assert row["place"] == 1 + np.sum(values > values[1, 2])
-    assert [picture["title"] for picture in found["figures"]] == ["Attention by distance", "Mean attention map"]
+    assert [picture["title"] for picture in found["figures"]] == ["Mean attention map", "Attention by distance"]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_a_head_shows_its_numbers_and_its_place_among_all(client, run):
         ("/api/heads/0/٣", "expected a head as a whole number, got '٣': count from 0"),
         ("/api/measures/heads/none", "expected a measure of heads, got 'heads/none': "),
         ("/api/figures/none", "expected a figure of this run, got 'none': "),
-        ("/api/none", "expected one of run, themes, glossary, figures/NAME, "),
+        ("/api/none", "expected one of run, themes, glossary, claims, figures/NAME, "),
     ],
 )
 def test_what_a_run_does_not_have_is_not_found_and_said_in_one_line(client, path, line):
@@ -143,6 +145,20 @@ def test_what_a_run_does_not_have_is_not_found_and_said_in_one_line(client, path
             f"expected α from {ALPHAS[0]:g} to {ALPHAS[1]:g}, got 5",
         ),
         ({"prompt": "word1", "block": 0, "head": 0, "alpha": "2"}, "expected α from 0.25 to 4, got '2': give a number"),
+        ({"prompt": "a", "block": 0, "head": -1}, "expected a whole number as head, got -1: count from 0"),
+        ({"prompt": "a", "block": 0, "head": 0, "position": 1.5}, "expected a whole number as position, got 1.5"),
+        (
+            {"prompt": "a", "block": 0, "head": 0, "only": "x"},
+            "expected a whole number as block to scale alone, got 'x'",
+        ),
+        (
+            {"prompt": "a", "block": 0, "head": 0, "without": "L0H0"},
+            "expected [block, head] to leave out, got 'L0H0': give two whole numbers",
+        ),
+        (
+            {"prompt": "a", "block": 0, "head": 0, "without": [0, None]},
+            "expected a whole number as head to leave out, ",
+        ),
         ([], "expected a JSON object, got a list: correct the body"),
     ],
 )

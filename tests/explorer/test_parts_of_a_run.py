@@ -33,6 +33,7 @@ def test_a_part_of_a_run_says_what_it_holds_and_what_adds_the_rest(page, part):
     assert (facts["blocks"], facts["heads"]) == ((2, 0) if file == "states.nc" else (2, 4))
     assert bool(facts["measures"]) == (file != "states.nc")
     assert facts["longest"] == (16 if file == "states.nc" else 512)
+    assert facts["opens"] == ("layers" if file == "states.nc" else "heads")
     assert [figure["name"] for figure in facts["figures"]] == [figure.name for figure in available(run.results)]
     commands = {"states.nc": "survey", "heads.nc": "survey --heads", "names.nc": "heads"}
     added = [sentence.split("`")[1] for sentence in facts["missing"]]
@@ -53,10 +54,15 @@ def test_every_figure_measure_and_head_of_a_part_is_shown(page):
     assert {path: page.get(f"/api/{path}").status_code for path in paths} == dict.fromkeys(paths, 200)
 
 
-def test_a_head_without_pictures_has_its_numbers_and_its_kind(client_of, whole, tmp_path):
+def test_a_head_of_names_alone_has_its_scores_and_qk_terms_and_says_what_adds_the_rest(client_of, whole, tmp_path):
     page = client_of(tiny_run.holding(whole, tmp_path / "run", "names.nc"))
     found = page.get("/api/heads/1/3").json()
-    assert found["figures"] == []
+    assert [picture["title"] for picture in found["figures"]] == ["QK terms: share of the logits' variance"]
+    assert found["missing"] == [
+        "Attention on text: not in this run. `armillary survey --heads` adds it.",
+        "Weights: not in this run. `armillary weights` adds it.",
+        "Readings: not in this run. `armillary stores` adds it.",
+    ]
     assert [row["name"] for row in found["rows"]] == [
         f"taxonomy/{name}" for name in ("induction", "duplicate", "previous", "sink", "local")
     ]
@@ -86,8 +92,8 @@ def test_a_part_is_asked_what_its_model_alone_can_tell(page, part):
     assert ("shares" in look["figures"]) == held
     assert look["counted"] == ([1, 2] if held else [0, 1, 2])
     assert page.post("/api/ask/continuation", ASKED).json()["before"]
-    refused = {kind: page.post(f"/api/ask/{kind}", ASKED) for kind in ("parts", "head-parts", "examples")}
-    lacking = {"parts": "attention", "head-parts": "attention", "examples": "corpus"}
+    refused = {kind: page.post(f"/api/ask/{kind}", ASKED) for kind in ("parts", "examples")}
+    lacking = {"parts": "attention", "examples": "corpus"}
     for kind, found in refused.items():
         assert found.status_code == (200 if held else 400)
         if not held:

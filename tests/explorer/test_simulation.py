@@ -22,6 +22,7 @@ def test_the_page_knows_that_it_shows_a_simulation(page):
     assert facts["simulation"] == "localization"
     assert (facts["layers"], facts["blocks"], facts["heads"]) == (0, 0, 0)
     assert facts["missing"] == []
+    assert facts["opens"] == "figures"
     line = "Not in this run: a simulation has no model. Its figures show what it holds."
     assert facts["empty"] == dict.fromkeys(("layers", "figures", "heads"), line)
 

@@ -30,6 +30,7 @@ def test_every_figure_of_the_registry_is_shown(page, run):
 def test_heads_are_known_by_their_weights_alone(page):
     facts = page.get("/api/run").json()
     assert (facts["blocks"], facts["heads"]) == (2, 4)
+    assert facts["opens"] == "heads"
     names = [measure["name"] for measure in facts["measures"]]
     assert names[0] == "weights/trace_qk"
     assert {"weights/trace_qk_z", "weights/symmetry", "localization/xi"} <= set(names)

@@ -8,11 +8,12 @@ from scipy import stats
 
 from armillary.errors import RequestError
 from armillary.figures import compare_figure
-from armillary.figures.comparison import AXES, compare_finding
+from armillary.figures.comparison import AXES, compare_detail, compare_finding, run_names
 from armillary.figures.kit.colours import RUN_1, RUN_2
 from armillary.figures.kit.words import error_words
 from armillary.results.reading import has
 from armillary.results.schema import GROUPS
+from armillary.results.store import Run
 
 SHARE = "position/share_corrected"
 CURVES = [
@@ -42,33 +43,31 @@ def test_a_difference_is_told_with_its_margin(results, changed):
     one = changed(results, position__share_corrected=[0.1, 0.1, 0.1, 0.1, 0.1])
     other = changed(results, position__share_corrected=[0.1, 0.1, 0.3, 0.1, 0.1])
     margin = 100 * stats.t.ppf(0.975, 15) * 0.004 * np.sqrt(2)
-    assert compare_finding(SHARE, one, other) == (
-        "The position share differs in layer 2 alone: higher in the second run by "
-        f"20.0 ± {margin:.1f} percentage points"
-    )
-    assert "lower in the second run by 20.0 ± " in compare_finding(SHARE, other, one)
+    assert compare_finding(SHARE, one, other) == "The position share differs in layer 2 alone"
+    higher = f"Higher in the second run by 20.0 ± {margin:.1f} percentage points (layer 2)"
+    assert compare_detail(SHARE, one, other) == higher
+    assert compare_detail(SHARE, other, one).startswith("Lower in the second run by 20.0 ± ")
     twice = changed(results, position__share_corrected=[0.1, 0.2, 0.3, 0.1, 0.1])
-    assert "differs in 2 of 5 layers, most in 2: higher" in compare_finding(SHARE, one, twice)
+    assert compare_finding(SHARE, one, twice) == "The position share differs in 2 of 5 layers"
 
 
 def test_equal_runs_do_not_differ_significantly(results):
     words = compare_finding(SHARE, results, results)
-    assert words == (
-        "The position share does not differ significantly in any layer; up to 1.67 percentage points is possible"
-    )
+    assert words == "The position share does not differ significantly in any layer"
+    assert compare_detail(SHARE, results, results) == "A difference of up to 1.67 percentage points is possible"
 
 
 def test_without_an_error_a_difference_is_not_estimable(results, changed):
     bare = changed(results, position__share_corrected_se=None)
-    words = "The difference in position share is not estimable: one of the runs gives no error for it"
-    assert compare_finding(SHARE, results, bare) == words
+    assert compare_finding(SHARE, results, bare) == "Whether the position share differs is not estimable"
+    assert compare_detail(SHARE, results, bare) == ""
 
 
 def test_runs_of_different_depth_are_drawn_beside_each_other(results, run_of):
     deeper = run_of(layers=9)
     assert (
         compare_finding(SHARE, results, deeper)
-        == "The position share of runs with 5 and 9 layers is shown, not compared"
+        == "The position share is shown, not compared: the runs have different depth"
     )
     figure = compare_figure(SHARE, results, deeper)
     assert figure.layout.xaxis.range[1] > 8
@@ -116,7 +115,7 @@ def test_each_result_has_its_own_degrees_of_freedom(results, path, quantile):
     run = results.copy()
     run["mixing"].attrs["groups"] = 7
     figure = compare_figure(path, run, run)
-    curve = next(trace for trace in figure.data if trace.name == "1: m on c")
+    curve = next(trace for trace in figure.data if trace.name == "1: m on c, first")
     assert curve.customdata[:, 1] - curve.y == pytest.approx(quantile * results[f"{path}_se"].values)
     assert figure.layout.legend.title.text == f"band: {error_words(path)}"
 
@@ -132,4 +131,25 @@ def test_runs_over_the_same_groups_are_paired(results, changed):
             run["position"].to_dataset().assign(share_corrected_without=(("layer", "group"), each + shift))
         )
         runs.append(run)
-    assert compare_finding(SHARE, *runs).startswith("The position share differs in all 5 layers, most in ")
+    assert compare_finding(SHARE, *runs) == "The position share differs in all 5 layers"
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        (({}, {"random_weights": "seed 0"}), ("m on c, trained", "m on c, random weights")),
+        (({"seed": 0}, {"seed": 1}), ("m on c, seed 0", "m on c, seed 1")),
+        (({"outliers": "drop"}, {"outliers": "keep"}), ("m on c, outliers: drop", "m on c, outliers: keep")),
+        (({}, {}), ("m on c, first", "m on c, second")),
+        (({"model": "m"}, {"model": "n"}), ("m on c", "n on c")),
+    ],
+)
+def test_two_runs_never_have_one_name(results, settings, names):
+    runs = []
+    for given in settings:
+        run = results.copy()
+        run.attrs.update(given)
+        runs.append(Run(run))
+    assert run_names(*runs) == names
+    drawn = compare_figure(SHARE, runs[0].results, runs[1].results)
+    assert {trace.name for trace in drawn.data if trace.name} == {f"1: {names[0]}", f"2: {names[1]}"}

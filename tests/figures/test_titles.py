@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from armillary.figures import FIGURES
+from armillary.figures.kit.words import layer_ranges, number, quoted
 
 TITLES = {
     "position-share": {
         "clear": (
             {"position__share_corrected": [0, 0, 0.05, 0.2, 0.1], "position__share_corrected_se": 0.01},
-            "Position explains up to 20.0 ± 2.9 % of the variance (layer 3); significant in 3 of 5 layers",
+            "Position explains up to 20.0 ± 2.9 % of the variance (layer 3)",
         ),
         "none": (
             {"position__share_corrected": 0.0005, "position__share_corrected_se": 0.0005},
-            "No effect of position: it explains less than 0.197 % of the variance in every layer",
+            "No effect of position: it explains less than 0.197 % of every layer's variance",
         ),
         "open": (
             {"position__share_corrected": 0.03, "position__share_corrected_se": 0.02},
@@ -25,27 +26,25 @@ TITLES = {
     "context-similarity": {
         "clear": (
             {},
-            "Windows of one document are more similar: |cosine| 0.5 within, 0.2 between (layer 0); above all 19 "
-            "shuffles in all 5 layers",
+            "Contexts cluster by document in all 5 layers",
         ),
         "none": (
             {"context__similarity_within": 0.22},
-            "Windows of one document are no more similar than 19 shuffles of the documents: |cosine| 0.22 within, 0.2 "
-            "between (layer 0)",
+            "Contexts do not cluster by document: no layer is above 19 shuffles",
         ),
         "open": (
             {"context__similarity_within_null": None},
-            "Whether windows of one document are more similar is not estimable: this run has no null for it",
+            "Whether contexts cluster by document is not estimable: this run has no null for it",
         ),
     },
     "token-share": {
         "clear": (
             {},
-            "The token explains up to 50.0 ± 2.9 % of the residual (layer 0; null 10 %); significant in all 5 layers",
+            "The token explains up to 50.0 ± 2.9 % of the residual (layer 0)",
         ),
         "none": (
             {"depth__token_share": 0.1, "depth__token_share_se": 0.001},
-            "The token explains no more than the null: within 0.295 % of it in every layer",
+            "The token explains no more than the null: within 0.295 % of it everywhere",
         ),
         "open": (
             {"depth__token_share": 0.1, "depth__token_share_se": 0.05},
@@ -55,21 +54,21 @@ TITLES = {
     "norms": {
         "clear": (
             {},
-            "The residual norm grows 16-fold, from 10.00 ± 0.29 (layer 0) to 160.00 ± 0.29 (layer 4)",
+            "The residual norm grows 16-fold from layer 0 to layer 4",
         ),
         "none": (
             {"norms__norm": [100, 3, 3, 3, 20], "norms__norm_se": 1},
-            "The residual norm shrinks to 0.2 of its value, from 100.0 ± 2.9 (layer 0) to 20.0 ± 2.9 (layer 4)",
+            "The residual norm shrinks to 0.2 of its value from layer 0 to layer 4",
         ),
         "open": (
             {"norms__norm": 10, "norms__norm_se": 1},
-            "Growth of the residual norm is not significant: from 10.0 ± 2.9 (layer 0) to 10.0 ± 2.9 (layer 4)",
+            "The residual norm does not grow significantly from layer 0 to layer 4",
         ),
     },
     "position-stable-rank": {
         "clear": (
             {},
-            "The stable rank of the positional basis is at most 2.20 ± 0.35 (layer 4)",
+            "The positional basis has a stable rank of at most 2.20 ± 0.35 (layer 4)",
         ),
         "none": (
             {"position__rank_stable_corrected": np.nan},
@@ -77,29 +76,28 @@ TITLES = {
         ),
         "open": (
             {"position__rank_stable_corrected": [np.nan, 1, 2, 3, np.nan]},
-            "The stable rank of the positional basis is at most 3.00 ± 0.35 (layer 3); estimable in 3 of 5 layers",
+            "The positional basis has a stable rank of at most 3.00 ± 0.35 (layer 3)",
         ),
     },
     "position-rank": {
-        "clear": ({}, "The ScreeNOT rank of the positional basis is 12, of noise 8; above noise in all 5 layers"),
+        "clear": ({}, "ScreeNOT counts up to 12 modes of position (layer 0)"),
         "none": (
             {"position__rank_screenot_null": 11},
-            "The ScreeNOT rank of the positional basis is 12, not significantly above noise (11) in any layer",
+            "ScreeNOT counts no more modes of position than of noise in any layer",
         ),
         "open": (
             {"position__rank_screenot_null": None},
-            "The ScreeNOT rank of the positional basis is 12; this run has no null for it",
+            "ScreeNOT counts up to 12 modes of position (layer 0); this run has no null for it",
         ),
     },
     "position-spectrum": {
         "clear": (
             {},
-            "The positional basis has a held-out rank of up to 3 (leave-one-group-out range 2 to 4) in layer 0; at "
-            "least 1 in all 5 layers",
+            "3 modes exceed the null in held-out documents (layer 0)",
         ),
         "none": (
             {"position__rank_heldout": 0, "position__rank_heldout_low": 0, "position__rank_heldout_familywise": 0},
-            "No mode of the positional basis exceeds the null in any layer",
+            "No mode exceeds the null in held-out documents (layer 0)",
         ),
         "open": (
             {
@@ -108,38 +106,35 @@ TITLES = {
                 "position__rank_heldout_high": 2,
                 "position__rank_heldout_familywise": 0,
             },
-            "The held-out rank is not significant in any layer; highest 1 (leave-one-group-out range 0 to 2) in "
-            "layer 0",
+            "1 mode exceeds the null in held-out documents (layer 0)",
         ),
     },
     "low-frequency-share": {
         "clear": (
             {},
-            "Position is smoother than its null in all 5 layers: frequencies 0 to 10 hold 68.6 % of the Gram energy, "
-            "circular-shift null 22.9 %",
+            "Position is smooth: frequencies 0 to 10 hold up to 68.6 % (layer 0)",
         ),
         "none": (
             {"position__low_frequency_share_null": 0.67},
-            "Position is not significantly smooth: frequencies 0 to 10 hold 68.6 % of the Gram energy, circular-shift "
-            "null 67 %",
+            "Position is not significantly smooth: frequencies 0 to 10 hold up to 68.6 % (layer 0)",
         ),
         "open": (
             {"position__low_frequency_share_null": None},
-            "Frequencies 0 to 10 hold 68.6 % of the Gram energy; this run has no null for it",
+            "Frequencies 0 to 10 hold up to 68.6 % (layer 0); this run has no null for it",
         ),
     },
     "incoherence": {
         "clear": (
             {"context__incoherence_mean_null_covariance": 0.01},
-            "Position and context have a mean |cosine| of at most 0.06 (layer 0); same-covariance null 0.01",
+            "Position and context have a mean |cosine| of at most 0.06 (layer 0)",
         ),
         "none": (
             {"context__incoherence_mean_null_covariance": 0.06},
-            "Position and context have a mean |cosine| of at most 0.06 (layer 0); same-covariance null 0.06",
+            "Position and context have a mean |cosine| of at most 0.06 (layer 0)",
         ),
         "open": (
             {"context__incoherence_mean_null_covariance": None, "context__incoherence_mean_null_rotation": None},
-            "Position and context have a mean |cosine| of at most 0.06 (layer 0); this run has no null for it",
+            "Position and context have a mean |cosine| of at most 0.06 (layer 0)",
         ),
     },
     "qk-alignment": {
@@ -176,7 +171,7 @@ TITLES = {
         "clear": ({}, "Predicted focus is late in 4 of 16 heads"),
         "open": (
             {"localization__xi_data": np.nan},
-            "Predicted focus is late in 4 of 16 heads; 16 have no ξ (tr W² ≤ 0)",
+            "Predicted focus is late in 4 of 16 heads",
         ),
     },
     "localization-profiles": {
@@ -197,7 +192,7 @@ TITLES = {
         "open": ({"matrices__outlier_energy": np.nan}, "Noise in the matrices is not estimable"),
     },
     "matrix-tails": {
-        "clear": ({"matrices__alpha": 2.5}, "Tails of matrix spectra have an exponent of 2.5"),
+        "clear": ({"matrices__alpha": 2.5}, "Tails of matrix spectra have a median exponent of 2.5"),
         "open": ({"matrices__alpha": np.nan}, "Power-law tails are not estimable: too few values"),
     },
     "qk-symmetry": {
@@ -230,24 +225,24 @@ TITLES = {
     "outlier-tokens": {
         "clear": (
             {},
-            "6 tokens have a massive norm, up to 34 times the median (layer 4): ‘ the’ ×2, ‘,’ ×1, ‘ of’ ×1, …",
+            "6 tokens reach up to 34 times the median norm (layer 4)",
         ),
     },
     "theorem-1": {
-        "clear": ({}, "The corrected bound of Theorem 1 holds, 15 times what is left over"),
+        "clear": ({}, "The corrected bound of Theorem 1 holds, at least 15 times what is left over"),
         "none": (
             {"position__theorem1_residual": [0.02, 0.6, 0.02, 0.02, 0.02]},
-            "The corrected bound of Theorem 1 holds in 4 of 5 layers only; at worst 0.5 times what is left over",
+            "The corrected bound of Theorem 1 holds in 4 of 5 layers only",
         ),
     },
     "kernel-departure": {
         "clear": (
             {},
-            "The kernel departs from factorisation by 0.3 nats; the bound of Theorem 2 holds, 30 times as large",
+            "The kernel departs from factorisation by up to 0.3 nats (layer 0)",
         ),
         "none": (
             {"context__kernel_departure": [0.3, 0.3, 0.3, 0.3, 10]},
-            "The kernel departs from factorisation by 0.3 to 10 nats; the bound of Theorem 2 holds in 4 of 5 layers",
+            "The kernel departs from factorisation by up to 10 nats (layer 4)",
         ),
     },
 }
@@ -295,8 +290,86 @@ def test_figures_speak_the_language_of_the_field(results, name):
 
 
 def test_windows_are_said_to_cluster_only_where_they_do(results, changed):
-    figure = FIGURES["context-gram"]
-    assert figure.finding(results) == "The 32 windows cluster by document: above all 19 shuffles in all 5 layers"
+    figure = FIGURES["context-similarity"]
+    assert figure.finding(results) == "Contexts cluster by document in all 5 layers"
     same = changed(results, context__similarity_within=0.2)
-    assert figure.finding(same) == "The 32 windows do not cluster by document: no layer is above 19 shuffles"
-    assert figure.finding(results) != FIGURES["context-similarity"].finding(results)
+    assert figure.finding(same).startswith("Contexts do not cluster by document")
+
+
+DETAILS = {
+    "position-share": "Significant in all 5 layers; 2 to 10 % over the layers",
+    "position-spectrum": "Held-out rank at most 3 (leave-one-group-out range 2 to 4) in layer 0; significantly at "
+    "least 1 in all 5 layers",
+    "position-rank": "Position 12, noise 8; above noise in all 5 layers",
+    "low-frequency-share": "68.6 % of the Gram energy, circular-shift null 22.9 %; above it in all 5 layers",
+    "context-similarity": "Mean |cosine| 0.5 within, 0.2 between documents (layer 0); clusters: above all 19 "
+    "shuffles of the documents",
+    "norms": "From 10.00 ± 0.29 (layer 0) to 160.00 ± 0.29 (layer 4)",
+    "token-share": "50 % over the layers, null 10 %. Significant in all 5 layers",
+    "kernel-departure": "0.3 nats over the layers; the bound of Theorem 2 holds, 30 times as large",
+    "dominant-tokens": "They dominate layer 1: ‘a’ ×2. Without them, in layer 1: median CKA with other layers "
+    "0.72 → 0.8; participation ratio 2 → 9; position share 4 → 5 %",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_ranges_nulls_and_counts_stand_in_the_caption(results, name):
+    assert FIGURES[name].detail(results) == DETAILS[name]
+
+
+def words(title):
+    return [word for word in title.split() if re.search(r"\w", word)]
+
+
+def titles(figure, results):
+    """The title, and those of every step of a slider."""
+    meta = figure.draw(results).layout.meta or {}
+    return [figure.finding(results), *meta.get("titles", [])]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_title_is_a_finding_of_at_most_15_words_without_a_range(results, changed, name):
+    empty = {f"{group}__{variable}": np.nan for group in MEASURED for variable in results[group].data_vars}
+    for run in (results, changed(results, **empty), changed(results, corpus__group=None)):
+        for title in titles(FIGURES[name], run):
+            assert len(words(title)) <= 15, title
+            ranges = re.findall(
+                r"\d ?%? to \d", title.replace("requencies 0 to", "").replace("from layer 0 to layer", "")
+            )
+            assert not ranges or name.startswith("training"), title
+
+
+def test_no_two_figures_have_the_same_title(results):
+    every = [figure.finding(results) for figure in FIGURES.values()]
+    assert len(set(every)) == len(every)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_slider_starts_where_the_title_speaks_of_and_has_a_title_for_every_step(results, name):
+    drawn, finding = FIGURES[name].draw(results), FIGURES[name].finding(results)
+    titles_of_steps = (drawn.layout.meta or {}).get("titles")
+    if not drawn.layout.sliders or titles_of_steps is None:
+        assert not (drawn.layout.sliders and re.search(r"\(layer \d+\)", finding)), (
+            "a title of one layer above a slider"
+        )
+        return
+    (control,) = drawn.layout.sliders
+    assert len(titles_of_steps) == len(control.steps)
+    assert titles_of_steps[control.active] == finding
+    begins = [trace.visible for trace in drawn.data]
+    assert begins == list(control.steps[control.active].args[1])
+    layer = re.search(r"\(layer (\d+)\)", finding)
+    assert layer is None or control.steps[control.active].label == layer.group(1)
+
+
+def test_what_is_rounded_to_zero_has_no_minus():
+    assert number(-0.0) == "0"
+    assert quoted(-0.0004, 0.05, "%") == "0.0 ± 5.0 %"
+    assert quoted(-0.4, 0.05) == "−0.400 ± 0.050"
+
+
+def test_layers_are_named_by_their_ranges():
+    mask = np.isin(np.arange(12), [0, 3, 4, 5, 9])
+    assert layer_ranges(mask) == "layers 0, 3–5, 9"
+    assert layer_ranges(np.arange(4) == 2) == "layer 2"
+    assert layer_ranges(np.zeros(4, dtype=bool)) == ""

@@ -26,6 +26,7 @@ def run_of(layers=5, positions=24, contexts=32, d_model=16, samples=40, outliers
         "position": position(rng, layers, positions, modes, angle),
         "context": context(layers),
         "depth": depth(layers, modes),
+        "influence": influence(layers, samples),
         **attention(rng, layers - 1),
         **heads_and_position(rng, layers - 1, min(positions, 64)),
         **weights(rng, layers - 1),
@@ -117,6 +118,24 @@ def outlier_tokens(rng, layers, outliers, positions, contexts):
             "threshold": ((), 20.0),
         }
     )
+
+
+def influence(layers, samples):
+    """Two tokens that hold half of layer 1."""
+    share = np.full((layers, samples), 1 / samples)
+    together = np.where(np.arange(layers) == 1, 0.5, 0.04)
+    curves = over(
+        layers,
+        dominant_share=together,
+        participation_ratio=np.where(together > 0.1, 2.0, 9.0),
+        participation_ratio_less_dominant=9.0,
+        position_share_less_dominant=0.05,
+        first_ratio=3.0,
+        position_share_with_first=0.3,
+    )
+    pairs = {"cka_debiased_less_dominant": (("layer", "layer_"), np.full((layers, layers), 0.8))}
+    tokens = {"dominant": ("sample", np.isin(np.arange(samples), [2, 5]))}
+    return curves.assign({"token_variance_share": (("layer", "sample"), share)} | pairs | tokens)
 
 
 def shares(axis, layers):
@@ -286,6 +305,14 @@ def heads_and_position(rng, blocks, positions, heads=4):
         "six_panels": xr.Dataset(
             {name: (("query", "key"), (masked + value).astype(np.float32)) for name, value in panels.items()}
             | {"text": ("query", texts), "block": ((), 1), "head": ((), 2), "context": ((), 0)}
+        ),
+        "head_examples": xr.Dataset(
+            {
+                name: (("example", "query", "key"), np.stack(3 * [masked + value]).astype(np.float32))
+                for name, value in panels.items()
+            }
+            | {"text": ("query", texts), "kind": ("example", np.array(["induction", "previous", "duplicate"]))}
+            | {"block": ("example", np.arange(3) % 2), "head": ("example", np.arange(3) % 2)}
         ),
     }
 

@@ -110,6 +110,8 @@ def test_the_taxonomy_reads_every_score_from_its_own_input():
     profile = np.full((2, 2, 4, 6), 0.02)
     first = np.full((2, 2), 0.03)
     repeats["duplicate_repeats"][0, 0] = 0.8
+    repeats["induction_repeats"][0, 0] = 0.5
+    first[0, 1] = 0.9
     repeats["previous_repeats"][0, 1] = 0.7
     profile[1, 0, :, :4] = 0.2
     first[1, 1] = 0.9
@@ -123,6 +125,7 @@ def test_the_taxonomy_reads_every_score_from_its_own_input():
         windows=np.array([1, 2, 3, 4]),
     )
     assert found.kind.tolist() == [["duplicate", "previous"], ["local", "sink"]]
+    assert found.labels.tolist() == [["duplicate, induction", "previous, sink"], ["local", "sink"]]
     assert np.allclose(found.local, [[0.08, 0.08], [0.8, 0.08]])
     assert found.sink_null == 0.02
 

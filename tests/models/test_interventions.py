@@ -8,6 +8,7 @@ import torch
 import armillary as arm
 from armillary.errors import RequestError
 from armillary.models.attention import attention_calls, products, scores
+from armillary.models.interventions import Change, changed
 from armillary.models.sources.twins import twin_of_model
 
 IDS = torch.arange(3, 14)[None]
@@ -165,3 +166,20 @@ def test_a_silenced_head_adds_nothing_and_the_others_what_they_did(view, name):
 def test_what_is_not_there_is_refused_in_one_line(llama, change, message):
     with pytest.raises(RequestError, match=message), change(llama):
         pass
+
+
+def test_alpha_and_a_silenced_head_are_one_change_and_both_are_undone(llama):
+    before, output = weights_of(llama), output_of(llama)
+    with arm.scaled(llama, 2.0, 1), arm.without_head(llama, 0, 1):
+        expected = output_of(llama)
+    with changed(llama, Change(2.0, 1, (0, 1))) as note:
+        assert note == ""
+        assert torch.equal(output_of(llama), expected)
+    assert_untouched(llama, before, output)
+
+
+def test_what_alpha_cannot_change_is_noted_and_not_warned_of(tiny):
+    with changed(arm.load(tiny("qwen3")), Change(2.0)) as note:
+        assert "cancels" in note
+    assert Change().nothing
+    assert not Change(without=(0, 0)).nothing

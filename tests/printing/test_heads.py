@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 import torch
 import transformers
+import xarray as xr
 from rich.console import Console
 
 import armillary as arm
 import made_up
 from armillary.errors import RequestError
-from armillary.printing.heads import best_first, head_table, printed, summary
+from armillary.printing.heads import best_first, heads_table, printed, summary
 from armillary.results.schema.naming import KINDS, SCORES
 from armillary.results.store import Run
 
@@ -61,7 +62,7 @@ def test_the_model_is_loaded_again_and_the_pass_is_said_before_it_starts(folder,
 
 
 def test_json_and_csv_are_the_table(folder, run, command):
-    frame = head_table(run)
+    frame = heads_table(run)
     assert frame.shape[0] == 8
     _, out, _ = command("heads", folder, "--json", "--quiet")
     rows = json.loads(out)
@@ -74,15 +75,15 @@ def test_json_and_csv_are_the_table(folder, run, command):
 
 
 def test_one_kind_can_be_asked_for(folder, run, command):
-    assert len(head_table(run, "uniform")) == 8
-    assert len(head_table(run, "induction")) == 0
-    assert len(head_table(run, "attention sink")) == len(head_table(run, "sink")) == 0
+    assert len(heads_table(run, "uniform")) == 8
+    assert len(heads_table(run, "induction")) == 0
+    assert len(heads_table(run, "attention sink")) == len(heads_table(run, "sink")) == 0
     near = r"^expected a kind of head, got 'previos': did you mean previous or previous-token\?$"
     with pytest.raises(RequestError, match=near):
-        head_table(run, "previos")
+        heads_table(run, "previos")
     known = "induction, duplicate, duplicate-token, previous, previous-token, sink, attention sink, local, uniform"
     with pytest.raises(RequestError, match=rf"^expected a kind of head, got 'xyzzy': choose {known}$"):
-        head_table(run, "xyzzy")
+        heads_table(run, "xyzzy")
     code, out, err = command("heads", folder, "--kind", "previos")
     assert (code, out, err.count("\n")) == (2, "", 1)
 
@@ -111,7 +112,7 @@ def many():
 
 @pytest.mark.parametrize("width", [80, 100, 140])
 def test_nothing_is_cut_at_any_width(many, width):
-    frame = head_table(many)
+    frame = heads_table(many)
     for table in (summary(many, frame), printed(many, frame)):
         text = shown(table, width)
         assert "…" not in text
@@ -120,12 +121,12 @@ def test_nothing_is_cut_at_any_width(many, width):
 
 
 def test_the_summary_has_few_columns_and_fits_eighty(many):
-    lines = shown(summary(many, head_table(many)), 80).splitlines()
+    lines = shown(summary(many, heads_table(many)), 80).splitlines()
     assert sum("─" * 40 in line for line in lines) == 1, "one panel"
 
 
 def test_the_summary_names_the_heads_of_each_kind_best_first(many):
-    frame = head_table(many)
+    frame = heads_table(many)
     rows = [line.split() for line in shown(summary(many, frame), 140).splitlines() if line[:1] == "L"]
     expected = []
     for kind in KINDS:
@@ -134,7 +135,7 @@ def test_the_summary_names_the_heads_of_each_kind_best_first(many):
         expected += [f"L{block}H{head}" for block, head in score.index]
     assert [row[0] for row in rows] == expected
     assert len(rows) == (frame.kind != "").sum() == 12
-    assert "4 heads have no kind." in shown(summary(many, frame), 140)
+    assert "12 of 16 heads have a kind" in shown(summary(many, frame), 140)
     assert [row[1] for row in rows[:5]] == [
         "induction",
         "induction",
@@ -146,7 +147,7 @@ def test_the_summary_names_the_heads_of_each_kind_best_first(many):
 
 
 def test_every_head_is_printed_on_request(many, folder, command):
-    rows = [line.split()[0] for line in shown(printed(many, head_table(many)), 200).splitlines() if line[:1] == "L"]
+    rows = [line.split()[0] for line in shown(printed(many, heads_table(many)), 200).splitlines() if line[:1] == "L"]
     assert rows == [f"L{block}H{head}" for block in range(4) for head in range(4)]
     _, brief, _ = command("heads", folder, "--quiet")
     _, full, _ = command("heads", folder, "--quiet", "--all")
@@ -155,46 +156,60 @@ def test_every_head_is_printed_on_request(many, folder, command):
     assert full.count("L1H3") >= brief.count("L1H3") == 1
 
 
-def test_a_single_head_without_kind_is_one(many):
-    kinds = many.results["taxonomy"].kind.values.copy()
-    kinds[kinds == ""] = "local"
-    kinds[0, 0] = ""
+def test_the_summary_prints_five_heads_of_a_kind_and_counts_the_others(many):
+    kinds = np.full_like(many.results["taxonomy"].kind.values, "local")
+    kinds[0, :3] = "sink"
     run = Run(made_up.changed(many.results, taxonomy__kind=kinds))
-    assert "\n1 head has no kind.\n" in shown(summary(run, head_table(run)), 200)
+    text = shown(summary(run, heads_table(run)), 80)
+    assert sum(line.startswith("L") for line in text.splitlines()) == 3 + 5
+    assert "8 more heads have a kind: --kind sink prints one kind, --all every head." in " ".join(text.split())
+    alone = shown(summary(run, heads_table(run, "local")), 80)
+    assert sum(line.startswith("L") for line in alone.splitlines()) == 13
+
+
+def test_a_head_that_is_several_things_says_so_its_kind_first(many):
+    labels = many.results["taxonomy"].kind.values.astype(object)
+    first = tuple(np.argwhere(labels == "induction")[0])
+    labels[first] = "induction, sink"
+    taxonomy = many.results["taxonomy"].to_dataset().assign(labels=(("block", "head"), labels.astype(str)))
+    groups = {f"/{name}": node.to_dataset() for name, node in many.results.children.items()} | {"/taxonomy": taxonomy}
+    run = Run(xr.DataTree.from_dict(groups))
+    lines = shown(summary(run, heads_table(run)), 100).splitlines()
+    line = next(line for line in lines if line.startswith("L{}H{} ".format(*first)))
+    assert line.index("induction") < line.index("attention sink")
+    assert heads_table(run).loc[first].labels == "induction, sink"
 
 
 def test_a_run_without_kinds_shows_what_heads_do(many):
     results = many.results.drop_nodes(["taxonomy", "repeats", "constituents"])
     run = Run(results)
-    frame = head_table(run)
+    frame = heads_table(run)
     assert "kind" not in frame
     text = shown(summary(run, frame), 140)
     assert "attention on the token itself %" in " ".join(text.split()) or "itself %" in text
     assert "no kind" not in text
     with pytest.raises(RequestError, match=r"^expected a run with /taxonomy, got .*: `armillary heads` adds it$"):
-        head_table(run, "induction")
+        heads_table(run, "induction")
 
 
 def test_a_run_without_heads_has_no_table_of_them(many):
     run = Run(many.results.drop_nodes(["taxonomy", "heads"]))
     with pytest.raises(RequestError, match=r"^expected a run with /taxonomy, got .*: `armillary heads` adds it$"):
-        head_table(run)
+        heads_table(run)
 
 
 def test_kinds_alone_are_ordered_by_the_score_that_is_there(many):
     run = Run(many.results.drop_nodes(["heads"]))
-    frame = best_first(head_table(run))
+    frame = best_first(heads_table(run))
     assert frame.kind.tolist()[-2:] == ["uniform", "uniform"]
     assert frame.deciding.isna().sum() == 2
 
 
 def test_the_text_table_counts_every_kind_and_names_the_null(run):
-    text = shown(printed(run, head_table(run)), 140)
+    text = shown(printed(run, heads_table(run)), 140)
     assert "…" not in text
     words = " ".join(text.split())
     assert "Highest score of any head of the random-weight control, in %: induction " in words
     assert "± one standard error (SE) over 8 windows; attention sink, local: text, ± one SE over " in words
     assert "dominant QK term: query → key, the largest share of the logits' variance." in words
-    for kind in KINDS.values():
-        assert f" {kind}" in text
-    assert "0 heads have no kind." in text
+    assert "8 of 8 heads have a kind (8 uniform)" in text

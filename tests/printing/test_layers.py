@@ -31,9 +31,9 @@ def changed(run, group, **values):
     return Run(tree)
 
 
-def shown(run, width):
+def shown(run, width, wide=True):
     out = io.StringIO()
-    Console(file=out, width=width, markup=False, highlight=False).print(printed(run))
+    Console(file=out, width=width, markup=False, highlight=False).print(printed(run, wide=wide))
     return out.getvalue()
 
 
@@ -170,7 +170,7 @@ def test_the_headings_are_the_words_of_the_field(run):
 
 
 def test_the_caption_says_what_errors_dashes_and_nulls_are(run):
-    lines = caption(run).splitlines()
+    lines = caption(run, wide=True).splitlines()
     assert lines[0].startswith(f"± is one standard error (SE) over {draws_of(run.provenance['groups'])}. ")
     assert lines[0].endswith("–: not estimable, position is within 3 SE of 0.")
     assert lines[1] == (
@@ -178,6 +178,15 @@ def test_the_caption_says_what_errors_dashes_and_nulls_are(run):
         "null: circularly shifted windows (context: permutation null)."
     )
     assert draws_of("16 groups, whole documents") == "16 groups of whole documents"
+
+
+def test_the_first_table_is_one_panel_of_80_columns_and_says_what_adds_the_rest(run):
+    lines = shown(run, 80, wide=False).splitlines()
+    words = " ".join(lines[2].split())
+    assert words == "layer position % context % null rank norm"
+    assert sum(line.strip().startswith("layer") for line in lines) == 1
+    assert max(map(len, lines)) <= 80
+    assert "--wide adds plug-in estimates and the other nulls." in " ".join(" ".join(lines).split())
 
 
 def test_a_run_without_layers_is_refused_with_the_command_that_adds_them(run):

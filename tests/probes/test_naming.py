@@ -8,7 +8,8 @@ import xarray as xr
 
 import armillary as arm
 from armillary.errors import RequestError, SourceError
-from armillary.printing.heads import head_table
+from armillary.figures.heads.panels import hit_share
+from armillary.printing.heads import heads_table
 from armillary.probes import naming
 from armillary.results import store
 from armillary.results.schema import GROUPS
@@ -72,7 +73,17 @@ def test_a_hand_built_induction_circuit_is_found_and_nothing_else_is_called_indu
     before = np.diagonal(panels.position_position.values[1:], 0)
     assert np.allclose(before[1:], np.nanmax(panels.position_position.values[2:], 1))
     assert float(peaks[0, 0]) < 0.1, "it looks at the token before, never at itself"
-    table = head_table(run)
+    examples = run.results["head_examples"].to_dataset()
+    assert examples.kind.values.tolist() == ["induction", "previous", "duplicate"]
+    assert [(int(block), int(head)) for block, head in zip(examples.block[:2], examples["head"][:2], strict=True)] == [
+        (1, 0), (0, 0),
+    ]  # fmt: skip
+    assert examples.text.values.tolist()[-3:] == examples.text.values.tolist()[len(examples.text) // 2 - 3 :][:3]
+    induction, previous = (hit_share(examples.pattern.values[place].astype(float), kind) for place, kind in
+                           enumerate(("induction", "previous")))  # fmt: skip
+    assert induction > 0.9
+    assert previous > 0.9
+    table = heads_table(run)
     assert table.dominant_qk_term.tolist() == ["position → position", "", "residual → residual", ""]
     assert "constituents" not in arm.heads(run_of(view), view, progress=False).results
 
@@ -98,7 +109,9 @@ def test_what_position_does_is_announced_kept_and_has_the_axes_of_the_schema(run
     view = random_model(7)
     named = arm.heads(run_of(view, sites="all", out=tmp_path), view).results
     said = " ".join(capsys.readouterr().err.split())
-    places = [said.index(words) for words in ("constituents of", "weights of every", "smoothness of", "one head is")]
+    places = [
+        said.index(words) for words in ("constituents of", "weights of every", "smoothness of", "one head is", "three")
+    ]
     assert places == sorted(places)
     kept = arm.open(tmp_path).results
     for group in naming.INPUTS:

@@ -32,6 +32,8 @@ def test_a_report_shows_what_is_there_and_says_which_command_adds_what_is_not(pa
     report = run_report(run)
     assert [sentence.partition(". ")[2] for sentence in report.missing] == commands
     assert [plot.name for plot in report.plots] == [figure.name for figure in available(run.results)]
+    asked = [answer.question for answer in report.answers if answer.verdict == "Not measured"]
+    assert asked, "a part of a run lacks something that a command adds"
     assert all(plot.figure is not None for plot in report.plots)
     text = page(report)
     assert all(f'<p class="note missing">{sentence}</p>' in text for sentence in report.missing)
@@ -54,9 +56,7 @@ def test_a_part_is_compared_with_itself(part):
     ]
     asked = [answer.question for answer in report.answers]
     assert ("Are the positional bases aligned?" in asked) == ("residual" in run.results.children)
-    assert ("Does the token similarity of the attention's output differ?" in asked) == (
-        "mixing" in run.results.children
-    )
+    assert ("Does attention mix tokens differently?" in asked) == ("mixing" in run.results.children)
 
 
 def test_two_parts_without_a_common_group_are_refused(whole, tmp_path):
@@ -69,7 +69,7 @@ def test_two_parts_without_a_common_group_are_refused(whole, tmp_path):
 def test_a_run_without_provenance_is_reported_compared_and_shown(whole, tmp_path, file):
     run = tiny_run.unmarked(whole, tmp_path / "run", file)
     assert "<h1>a run</h1>" in arm.report(run).read_text(encoding="utf-8")
-    assert "a run, and a run" in arm.report(run, other=run).read_text(encoding="utf-8")
+    assert "a run, first, and a run, second" in arm.report(run, other=run).read_text(encoding="utf-8")
     assert "a run" in run._repr_html_()
 
 

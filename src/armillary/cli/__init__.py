@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 from armillary._version import __version__
-from armillary.cli import asking, claims, gaussian, listing, scaling, showing, simulating, stores, surveying, training
+from armillary.cli import (
+    asking,
+    claims,
+    gaussian,
+    listing,
+    prompting,
+    scaling,
+    showing,
+    simulating,
+    stores,
+    surveying,
+    training,
+)
 from armillary.errors import ArmillaryError
 
 app = typer.Typer(
@@ -39,7 +51,7 @@ def options(
 
 for command in (
     *(surveying.survey, showing.show, surveying.measure, showing.compare, showing.report, showing.explore),
-    *(showing.figure, asking.heads, asking.weights, stores.stores, asking.travel, asking.prompt),
+    *(showing.figure, asking.heads, asking.weights, stores.stores, asking.travel, prompting.prompt),
     *(scaling.plan, scaling.merge, listing.models, listing.corpora, listing.info),
     simulating.simulate,
     claims.claims,

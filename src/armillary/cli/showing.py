@@ -1,6 +1,5 @@
 """The commands that show what a run holds: as tables, figures and pages."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,6 @@ from armillary.cli.flags import spread
 from armillary.cli.output import Form, console
 from armillary.errors import RequestError
 
-Picture = StrEnum("Picture", ["svg", "pdf", "png"])
 Table = Annotated[
     str | None,
     typer.Option(
@@ -25,6 +23,7 @@ Table = Annotated[
 def show(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folder of a run; with --table also several.")],
     table: Table = None,
+    wide: Annotated[bool, typer.Option("--wide", help="Print plug-in estimates and all nulls as well.")] = False,
     *,
     form: Form,
 ) -> None:
@@ -44,7 +43,8 @@ def show(
     elif len(opened) > 1:
         raise RequestError(f"expected one run for the table decomposition, got {len(opened)}: choose another --table")
     else:
-        shown = overview.decomposition(opened[0]) if table else overview.overview(opened[0])
+        chosen = overview.decomposition if table else overview.overview
+        shown = chosen(opened[0], wide=wide)
         form.show_rows(lambda: shown.printed, shown.rows)
 
 
@@ -52,20 +52,21 @@ def show(
 def compare(
     one: Annotated[Path, typer.Argument(help="Folder of a run.")],
     other: Annotated[Path, typer.Argument(help="Folder of another run.")],
+    everything: Annotated[bool, typer.Option("--all", help="Print every result, layer by layer.")] = False,
     *,
     form: Form,
 ) -> None:
-    """Print where two runs differ significantly, and the angles between their positional bases.
+    """Print where two runs differ significantly: six headline results, then the ten largest changes.
 
     JSON gives everything, angles in radians; CSV the results and their differences, without angles.
     """
-    from armillary.printing import comparison
+    from armillary.printing import changes, comparison
     from armillary.results.comparing import compare as compare_runs
     from armillary.results.store import open as open_run
 
     compared = compare_runs(open_run(one), open_run(other))
     form.show(
-        lambda: comparison.printed(compared),
+        lambda: comparison.printed(compared) if everything else changes.on_one_screen(compared),
         lambda: comparison.as_json(compared),
         lambda: str(comparison.difference_rows(compared).to_csv(index=False)),
     )
@@ -99,7 +100,7 @@ def explore(
 def figure(
     run: RunFolder,
     name: Annotated[str | None, typer.Argument(help="Which figure; without a name, they are listed.")] = None,
-    format: Annotated[Picture, typer.Option(help="The format of the file.")] = Picture.svg,
+    format: Annotated[str, typer.Option(help="The format of the file.", metavar="svg|pdf|png")] = "svg",
     out: Annotated[Path | None, typer.Option(help="The file. [default: NAME.FORMAT]", show_default=False)] = None,
 ) -> None:
     """Write one figure of a run as a file for a paper, or list those that the run has."""
@@ -112,5 +113,5 @@ def figure(
         for offered in available(opened.results):
             typer.echo(f"{offered.name:22} {offered.section:10} {offered.finding(opened.results)}")
     else:
-        path = out if out is not None and out.suffix else (out or Path(name)).with_suffix(f".{format.value}")
+        path = out if out is not None and out.suffix else (out or Path(name)).with_suffix(f".{format}")
         typer.echo(f"figure: {write_figure(opened, name, path)}")

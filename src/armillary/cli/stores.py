@@ -9,6 +9,7 @@ from rich.console import Group
 from armillary.cli.arguments import Loading, Model
 from armillary.cli.flags import spread
 from armillary.cli.output import Form
+from armillary.system.progress import waiting
 
 
 @spread
@@ -37,15 +38,17 @@ def stores(
 
     Nothing runs through the model. JSON and CSV give every reading, and with --words every word.
     """
-    from armillary.printing import stores as tables
-    from armillary.results.store import open as open_run
-    from armillary.runs.stores import stores as read_stores
+    with waiting(f"{model}: loading", show=not quiet):
+        from armillary.printing import stores as tables
+        from armillary.results.store import open as open_run
+        from armillary.runs.stores import stores as read_stores
 
-    tables.refuse_headless(head, block)
-    joined = None if run is None else open_run(run)
+        tables.refuse_headless(head, block)
+        joined = None if run is None else open_run(run)
+        view = loading.view(model, seed)
     listed = None if words is None else [word for word in words.split(",") if word.strip()]
     options: dict[str, Any] = {"block": block, "head": head, "words": listed, "triplets": triplets, "folded": folded}
-    found = read_stores(loading.view(model, seed), joined, **options, out=out, seed=seed, progress=not quiet)
+    found = read_stores(view, joined, **options, out=out, seed=seed, progress=not quiet)
 
     def table() -> Group:
         if block is None:

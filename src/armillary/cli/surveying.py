@@ -10,6 +10,7 @@ from armillary.cli.arguments import Config, Corpus, Loading, Model, RunFolder
 from armillary.cli.flags import spread
 from armillary.cli.output import console
 from armillary.surveys.settings import Settings
+from armillary.system.progress import waiting
 
 Out = Annotated[Path | None, typer.Option(help="Folder of the run. [default: runs/MODEL-CORPUS]", show_default=False)]
 
@@ -26,22 +27,36 @@ def survey(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     config: Config = None,
 ) -> None:
-    """Read a text once and measure how the hidden states split into position, context and residual."""
-    from armillary.runs.survey import survey as make_run
+    """Read a text once and measure how the hidden states split into position, context and residual.
 
-    view = loading.view(model, settings.seed)
+    With --heads, attention heads are measured in the same pass and then named, as `armillary heads` does.
+    """
+    with waiting(f"{model}: loading", show=not quiet):
+        from armillary.runs.heads import heads as named
+        from armillary.runs.page import with_page
+        from armillary.runs.survey import survey as make_run
+
+        view = loading.view(model, settings.seed)
     folder = out or default_folder(model, corpus, random_weights=loading.random_weights)
     if out is None and settings.shard is not None:
         folder = folder.with_name(f"{folder.name}-{settings.shard.replace('/', '-of-')}")
-    run = make_run(view, corpus, out=folder, resume=resume, progress=not quiet, **asdict(settings))
+    run = make_run(view, corpus, out=folder, resume=resume, progress=not quiet, report=False, **asdict(settings))
     if settings.shard is not None:
         if not quiet:
             typer.echo(f"part {settings.shard}: {folder}  (armillary merge joins all parts)")
-    elif not quiet:
+        return
+    if settings.heads:
+        run = named(run, view, progress=not quiet)
+    with_page(run)
+    if not quiet:
         from armillary.printing.layers import printed
         from armillary.reporting import PAGE
 
         console().print(printed(run))
+        if settings.heads:
+            from armillary.printing.heads import title
+
+            typer.echo(title(run))
         typer.echo(f"results: {folder}  (armillary show {folder}; in Python: armillary.open({str(folder)!r}))")
         if (folder / PAGE).exists():
             typer.echo(f"report: {folder / PAGE}")

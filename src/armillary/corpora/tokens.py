@@ -1,6 +1,7 @@
 """What is asked of a tokenizer: the ids of whole documents, and the token that it sets before a text."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeGuard
@@ -154,5 +155,31 @@ def _batches(items: Iterable[Document | Skipped]) -> Iterator[list[Document | Sk
 
 
 def token_text(tokenizer: Any, token: int) -> str:
-    """A token as text, or its id where there is no tokenizer."""
-    return escaped(tokenizer.decode([token])) if tokenizer is not None else f"#{token}"
+    """A token as text, or its id where there is no tokenizer; bytes that are no whole letter as ⟨F0 9F⟩."""
+    if tokenizer is None:
+        return f"#{token}"
+    text = str(tokenizer.decode([token]))
+    if _REPLACEMENT in text and (raw := piece_bytes(str(tokenizer.convert_ids_to_tokens(token)))) is not None:
+        text = _with_bytes(raw)
+    return escaped(text)
+
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_PRINTED = (*range(33, 127), *range(161, 173), *range(174, 256))
+_BYTE_OF = {chr(byte): byte for byte in _PRINTED} | {
+    chr(256 + place): byte for place, byte in enumerate(sorted(set(range(256)) - set(_PRINTED)))
+}
+"""Byte-level tokenizers write a byte as a letter: its own where that is printed, else one from 256 on."""
+
+
+def piece_bytes(piece: str) -> bytes | None:
+    """The bytes of a piece of a byte-level vocabulary (ðŁ) or of a byte fallback (<0xF0>); None where it is neither."""
+    if match := re.fullmatch(r"<0x([0-9A-F]{2})>", piece):
+        return bytes.fromhex(match[1])
+    return bytes(_BYTE_OF[letter] for letter in piece) if all(letter in _BYTE_OF for letter in piece) else None
+
+
+def _with_bytes(raw: bytes) -> str:
+    """Bytes as text, those of no whole letter as hexadecimal numbers."""
+    text = raw.decode(errors="surrogateescape")
+    return re.sub("[\udc80-\udcff]+", lambda odd: f"⟨{odd[0].encode(errors='surrogateescape').hex(' ').upper()}⟩", text)

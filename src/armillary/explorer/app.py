@@ -22,8 +22,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from armillary.errors import ArmillaryError, RequestError, did_you_mean, refuse_outside
-from armillary.explorer import browsing
-from armillary.explorer.browsing import Unknown
+from armillary.explorer import browsing, heads
+from armillary.explorer.heads import Unknown
 from armillary.explorer.worker import Cancelled, Load, Tell, Worker, one_line
 from armillary.figures.kit.colours import THEMES, css_variables, table
 from armillary.figures.kit.style import template
@@ -70,8 +70,8 @@ def application(run: Run, load: Load | None = None) -> Starlette:
         kind = request.path_params["kind"]
         if kind not in QUESTIONS:
             raise Unknown(f"expected a question, got {kind!r}: {did_you_mean(kind, QUESTIONS)}")
-        asked = asked_for(await body_of(request), prompt=kind not in ABOUT_HEADS)
-        job = worker.ask(lambda model, job: getattr(model, QUESTIONS[kind])(asked, job))
+        asked = asked_for(await body_of(request), prompt=kind not in WITHOUT_PROMPT)
+        job = worker.ask(lambda model, job: getattr(model, kind)(asked, job))
         while not job.future.done():
             if await request.is_disconnected():
                 job.cancel()
@@ -107,15 +107,9 @@ def application(run: Run, load: Load | None = None) -> Starlette:
     )
 
 
-QUESTIONS = {
-    "look": "look",
-    "parts": "parts",
-    "continuation": "continuation",
-    "head-parts": "head_parts",
-    "examples": "examples",
-}
-ABOUT_HEADS = ("head-parts", "examples")
-"""What can be asked of the model, by the name of the method that answers; and those that need no prompt."""
+QUESTIONS = ("look", "maps", "parts", "lens", "continuation", "travel", "examples")
+WITHOUT_PROMPT = ("examples",)
+"""What can be asked of the model, by the name of the method that answers; and what needs no prompt."""
 
 
 def model_of(run: Run) -> Load:
@@ -132,7 +126,10 @@ def model_of(run: Run) -> Load:
     return load
 
 
-READ = ("run", "themes", "glossary", "figures/NAME", "layers/LAYER/NAME", "measures/GROUP/NAME", "heads/BLOCK/HEAD")
+READ = (
+    *("run", "themes", "glossary", "claims"),
+    *("figures/NAME", "layers/LAYER/NAME", "measures/GROUP/NAME", "heads/BLOCK/HEAD"),
+)
 """What can be read of a run without its model."""
 
 
@@ -147,14 +144,16 @@ def browsing_answer(run: Run) -> Callable[..., Any]:
                 return table() | {"templates": {name: template(name).to_plotly_json() for name in THEMES}}
             case ["glossary"]:
                 return TERMS
+            case ["claims"]:
+                return browsing.claims(run)
             case ["figures", name]:
                 return browsing.figure(run, name)
             case ["layers", number, name]:
                 return browsing.layer(run, whole(number, "layer"), name)
             case ["measures", group, name]:
-                return browsing.measure(run, f"{group}/{name}")
+                return heads.measure(run, f"{group}/{name}")
             case ["heads", block, head]:
-                return browsing.head(run, whole(block, "block"), whole(head, "head"))
+                return heads.head(run, whole(block, "block"), whole(head, "head"))
         raise Unknown(f"expected one of {', '.join(READ)}, got {'/'.join((what, *one))!r}: ask for one of these")
 
     return look
@@ -191,24 +190,37 @@ async def body_of(request: Request) -> dict[str, Any]:
 
 
 def asked_for(body: dict[str, Any], *, prompt: bool) -> dict[str, Any]:
-    """A question with every part checked: prompt, block, head, α, and whether α changes this block alone."""
+    """A question with every part checked: prompt, block, head, token, and what is changed in the model."""
     text = body.get("prompt", "")
     if prompt and (not isinstance(text, str) or not text.strip()):
         raise RequestError("expected a text with at least one word, got an empty prompt: type one")
-    for name in ("block", "head"):
-        if type(body.get(name)) is not int:
-            raise RequestError(f"expected a whole number as {name}, got {body.get(name)!r}: count from 0")
     alpha = body.get("alpha", 1.0)
     if type(alpha) not in (int, float):
         raise RequestError(f"expected α from {ALPHAS[0]:g} to {ALPHAS[1]:g}, got {alpha!r}: give a number")
     refuse_outside("α", float(alpha), *ALPHAS)
     return {
         "prompt": text,
-        "block": body["block"],
-        "head": body["head"],
+        "block": counted(body.get("block"), "block"),
+        "head": counted(body.get("head"), "head"),
+        "position": None if body.get("position") is None else counted(body["position"], "position"),
         "alpha": float(alpha),
-        "only": body.get("only") is True,
+        "only": None if body.get("only") is None else counted(body["only"], "block to scale alone"),
+        "without": None if body.get("without") is None else silenced(body["without"]),
     }
+
+
+def counted(value: Any, what: str) -> int:
+    """A whole number of a question; a number like 3.0 is none."""
+    if type(value) is not int or value < 0:
+        raise RequestError(f"expected a whole number as {what}, got {value!r}: count from 0")
+    return value
+
+
+def silenced(value: Any) -> tuple[int, int]:
+    """The head that is left out: its block and its number."""
+    if not isinstance(value, list) or len(value) != 2:
+        raise RequestError(f"expected [block, head] to leave out, got {value!r}: give two whole numbers")
+    return counted(value[0], "block to leave out"), counted(value[1], "head to leave out")
 
 
 async def page(_: Request) -> Response:

@@ -1,36 +1,29 @@
-"""What the page shows of a run without its model: facts, the registry's figures, one layer, heads and their numbers."""
+"""What the page shows of a run without its model: facts, the registry's figures, one layer, verdicts on claims."""
 
-from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from armillary.errors import RequestError, did_you_mean
+from armillary.errors import did_you_mean
 from armillary.explorer import pictures
+from armillary.explorer.heads import Unknown, head_counts, measures, named
 from armillary.figures import ERRORS, FIGURES, available
 from armillary.figures.position.planes import first_positions
+from armillary.prompts.examples import PROMPTS
 from armillary.reporting.content import missing
 from armillary.reporting.plots import naming
-from armillary.results.reading import array, has, label_of, numbers, require, row_of, simulated
+from armillary.results.reading import array, has, require, simulated
 from armillary.results.schema import GROUPS
-from armillary.results.schema.heads import SCALARS
-from armillary.results.schema.naming import KINDS, SCORES
-from armillary.results.schema.weights import SHOWN
+from armillary.results.schema.naming import KINDS
 from armillary.results.store import Run
+from armillary.verdicts.claim import DOCUMENTS, VERDICTS
+from armillary.verdicts.labelled import verdicts_of
 
 LONGEST = 512
 """Prompts are never longer than this: the page holds maps of all pairs of tokens."""
 
-EACH_HEAD = ("heads/entropy", "taxonomy/kind", "constituents/share", "weights/trace_qk")
-"""Results whose first axes are block and head: any of them says how many there are."""
-
 VIEWS = {"layers": "residual", "figures": "variance", "heads": "heads"}
 """What a view shows above all: the group whose command adds it where a run has nothing to show there."""
-
-
-class Unknown(RequestError):  # noqa: N818  (it reads as a word)
-    """A figure, layer, block, head or measure that this run does not have."""
 
 
 def facts(run: Run) -> dict[str, Any]:
@@ -40,6 +33,7 @@ def facts(run: Run) -> dict[str, Any]:
     blocks, heads = head_counts(results)
     return {
         "title": run.title,
+        "opens": opens(results),
         "simulation": simulated(results),
         "about": {name: str(about[name]) for name in shown if str(about.get(name, ""))},
         "layers": layer_count(results),
@@ -51,9 +45,28 @@ def facts(run: Run) -> dict[str, Any]:
         "figures": [{"name": figure.name, "section": figure.section} for figure in available(results)],
         "measures": measures(results),
         "kinds": KINDS,
+        "named": named(results),
+        "claims": len(verdicts_of(results)),
+        "prompts": PROMPTS,
         "errors": ERRORS,
         "empty": {view: why_empty(results, group) for view, group in VIEWS.items()},
         "missing": missing(results),
+    }
+
+
+def opens(results: xr.DataTree) -> str:
+    """The view that a run opens at: the map of its heads, else its layers, figures or claims, whichever it holds."""
+    held = {"heads": measures(results), "layers": layer_pictures(results), "figures": available(results)}
+    return next((view for view, something in held.items() if something), "claims" if "claims" in results else "figures")
+
+
+def claims(run: Run) -> dict[str, Any]:
+    """The verdicts that a run holds, and what their words mean."""
+    require(run.results, "claims")
+    return {
+        "verdicts": [verdict._asdict() for verdict in verdicts_of(run.results)],
+        "words": VERDICTS,
+        "documents": {letters: document.authors for letters, document in DOCUMENTS.items()},
     }
 
 
@@ -67,15 +80,6 @@ def why_empty(results: xr.DataTree, group: str) -> str:
 def layer_count(results: xr.DataTree) -> int:
     """How many states the run holds; 0 where it holds none."""
     return array(results, "residual/position_basis").sizes["layer"] if has(results, "residual/position_basis") else 0
-
-
-def head_counts(results: xr.DataTree) -> tuple[int, int]:
-    """Blocks and heads of the run; zeros where it holds nothing of heads."""
-    held = next((path for path in EACH_HEAD if has(results, path)), None)
-    if held is None:
-        return 0, 0
-    sizes = array(results, held).sizes
-    return int(sizes["block"]), int(sizes["head"])
 
 
 def longest_prompt(results: xr.DataTree) -> int:
@@ -119,74 +123,3 @@ def layer(run: Run, number: int, name: str) -> dict[str, Any]:
     with naming(name):
         drawn = pictures.LAYERS[name](run.results, number).to_dict()
     return {"figure": drawn, "text": pictures.LAYER_TEXTS[name]}
-
-
-def measures(results: xr.DataTree) -> list[dict[str, str]]:
-    """The numbers by which heads can be coloured: what they do on text, the scores of their kinds, their weights."""
-    groups: dict[str, Iterable[str]] = {"heads": SCALARS, "taxonomy": SCORES, "weights": SHOWN}
-    groups["localization"] = ("xi", "eta")
-    offered = [f"{group}/{name}" for group, names in groups.items() for name in names]
-    rows = {path: row_of(path) for path in offered if has(results, path)}
-    return [{"name": path, "label": row.label, "unit": row.unit, "text": row.text} for path, row in rows.items()]
-
-
-def measure(run: Run, path: str) -> dict[str, Any]:
-    """One number of every head: values by block and head, standard errors, and the heads' kinds where it has them."""
-    rows = {row["name"]: row for row in measures(run.results)}
-    if not rows:
-        require(run.results, "heads")
-    if path not in rows:
-        raise Unknown(f"expected a measure of heads, got {path!r}: {did_you_mean(path, rows)}")
-    kinds = array(run.results, "taxonomy/kind").values.astype(str) if has(run.results, "taxonomy/kind") else None
-    return rows[path] | {
-        "values": numbers(run.results, path).tolist(),
-        "se": numbers(run.results, f"{path}_se").tolist() if has(run.results, f"{path}_se") else None,
-        "kinds": None if kinds is None else kinds.tolist(),
-    }
-
-
-def head(run: Run, block: int, number: int) -> dict[str, Any]:
-    """All that the run knows of one head: its numbers with errors, its distances, its mean map, its kind."""
-    check_head(run, block, number)
-    results, at = run.results, {"block": block, "head": number}
-    kind = str(array(results, "taxonomy/kind").isel(at).item()) if has(results, "taxonomy/kind") else ""
-    return {
-        "name": f"L{block}H{number}",
-        "kind": KINDS.get(kind, ""),
-        "rows": [row | known(results, row["name"], at) for row in measures(results)],
-        "figures": [head_picture(results, path, at) for path in pictures.HEADS if has(results, path)],
-    }
-
-
-def head_picture(results: xr.DataTree, path: str, at: dict[str, int]) -> dict[str, Any]:
-    """One picture of a head, under the schema's name."""
-    with naming(path):
-        drawn = pictures.HEADS[path](array(results, path).isel(at))
-    label = label_of(path)
-    return {"title": label[:1].upper() + label[1:], "text": row_of(path).text, "figure": drawn.to_dict()}
-
-
-def check_head(run: Run, block: int, number: int) -> None:
-    """Refuse a head that the run does not have."""
-    blocks, heads = head_counts(run.results)
-    if not blocks:
-        require(run.results, "heads")
-    refuse_head(block, number, blocks, heads)
-
-
-def refuse_head(block: int, head: int, blocks: int, heads: int) -> None:
-    """Refuse a block or head that the model does not have."""
-    if not 0 <= block < blocks or not 0 <= head < heads:
-        raise Unknown(
-            f"expected a block from 0 to {blocks - 1} and a head from 0 to {heads - 1}, got L{block}H{head}: "
-            "choose one of these"
-        )
-
-
-def known(results: xr.DataTree, path: str, at: dict[str, int]) -> dict[str, float | None]:
-    """One head's value, its standard error, and its rank among all heads (1: the highest)."""
-    values = numbers(results, path)
-    value = float(values[at["block"], at["head"]])
-    error = float(numbers(results, f"{path}_se", **at)) if has(results, f"{path}_se") else np.nan
-    place = int(np.sum(values > value)) + 1 if np.isfinite(value) else None
-    return {"value": value, "se": error, "place": place, "of": int(np.isfinite(values).sum())}

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Float
 
+from armillary.figures.heads.names import parts_of
 from armillary.figures.heads.text import span_names
 from armillary.figures.kit.colours import (
     ALONG_POSITION,
@@ -20,20 +21,16 @@ from armillary.figures.kit.colours import (
     RUN_2,
 )
 from armillary.figures.kit.fields import BAR, field, heatmap, ruler
-from armillary.figures.kit.style import axes, literal, panels
+from armillary.figures.kit.style import axes, panels
 from armillary.figures.position.planes import POSITIONS, draw_plane, first_positions, plane
+from armillary.measures.errors.jackknife import half_width
 from armillary.measures.position import singular_values
 from armillary.measures.similarity import unit_vectors
-from armillary.results.reading import has, numbers, thinned
-
-LABELS = 24
-"""The most tokens that are named along an axis."""
+from armillary.results.reading import LEVEL, array, draws, has, numbers, thinned
 
 MODES = 32
 
 COMPONENTS = {"position": POSITION, "context": CONTEXT, "residual": RESIDUAL}
-
-Pattern = Float[np.ndarray, "query key"]
 
 
 def position_plane(results: xr.DataTree, layer: int) -> go.Figure:
@@ -94,19 +91,26 @@ LAYER_TEXTS = {
 }
 
 
-def distances(profile: xr.DataArray) -> go.Figure:
+At = dict[str, int]
+
+
+def distances(results: xr.DataTree, at: At) -> go.Figure:
     """Attention by distance, one bar per bin; a bin is named by its smallest distance."""
-    names = span_names(profile["span"].values)
-    figure = panels(height=280)
-    bars = go.Bar(x=names, y=profile.values.astype(np.float64), marker={"color": ESTIMATE})
-    figure.add_trace(bars.update(hovertemplate="%{x} tokens back: %{y:.3f}<extra></extra>"))
-    return axes(figure, "distance in tokens", "attention", rangemode="tozero").update_xaxes(type="category")
+    profile = array(results, "heads/distance_profile").isel(at)
+    figure = panels(height=300)
+    bars = go.Bar(x=span_names(profile["span"].values), y=100 * profile.values.astype(np.float64))
+    bars.update(marker={"color": ESTIMATE}, hovertemplate="%{x} tokens back: %{y:.1f} %<extra></extra>")
+    figure.add_trace(bars)
+    return axes(figure, "distance in tokens", "attention, %", rangemode="tozero").update_xaxes(type="category")
 
 
-def mean_map(binned: xr.DataArray) -> go.Figure:
-    """A head's mean attention between bins of positions."""
+def mean_map(results: xr.DataTree, at: At) -> go.Figure:
+    """A head's mean attention between bins of positions; bins that no query sees are blank."""
+    binned = array(results, "heads/map").isel(at)
     names = [[str(int(start)) for start in binned[axis].values] for axis in ("key_bin", "query_bin")]
     values = binned.values.astype(np.float64)
+    if not np.triu(values, 1).any():  # what comes later is masked, not zero
+        values = np.where(np.tri(*values.shape) > 0, values, np.nan)
     limits = (0.0, float(np.nanmax(values)))
     trace = heatmap(values, "attention", limits, signed=False, x=names[0], y=names[1], colorscale=ROOTED)
     figure = field(trace, "key, first position of its bin", "query", height=320)
@@ -114,9 +118,55 @@ def mean_map(binned: xr.DataArray) -> go.Figure:
     return figure.update_xaxes(tickangle=0, **every).update_yaxes(**every)
 
 
-HEADS: dict[str, Callable[[xr.DataArray], go.Figure]] = {
-    "heads/distance_profile": distances,
+def constituents(results: xr.DataTree, at: At) -> go.Figure:
+    """Shares of the nine QK terms in the variance of a head's logits over keys, with 95 % intervals over documents."""
+    share = numbers(results, "constituents/share", **at).ravel()
+    names = parts_of(results)
+    figure = panels(height=360)
+    bars = go.Bar(x=100 * share, y=names, orientation="h", name="share", marker={"color": ESTIMATE})
+    if has(results, "constituents/share_se"):
+        width = half_width(draws(results, "constituents/share"), LEVEL)
+        reach = 100 * width * numbers(results, "constituents/share_se", **at).ravel()
+        bars.update(error_x={"type": "data", "array": reach, "color": NULL, "thickness": 1.5})
+    figure.add_trace(bars.update(hovertemplate="%{y}: %{x:.1f} %<extra></extra>"))
+    if has(results, "constituents/share_null"):
+        null = go.Scatter(x=100 * numbers(results, "constituents/share_null", **at).ravel(), y=names, mode="markers")
+        null.update(name="circular-shift null", marker={"color": NULL, "symbol": "line-ns-open", "size": 12})
+        figure.add_trace(null.update(hovertemplate="%{y}, null: %{x:.1f} %<extra></extra>"))
+    return axes(figure, "share, %", "", autorange="reversed")
+
+
+def weights(results: xr.DataTree, at: At) -> go.Figure:
+    """Singular values of a head's W_QK and W_VO, beside those of factors in random directions."""
+    figure = panels(height=360)
+    for name, (matrix, colour) in {"qk": ("W_QK", RUN_1), "vo": ("W_VO", RUN_2)}.items():
+        for ending, words, dash in (("", matrix, "solid"), ("_null", f"{matrix}, random directions", "dash")):
+            path = f"weights/singular_value_{name}{ending}"
+            if has(results, path):
+                values = numbers(results, path, **at)
+                line = go.Scatter(x=np.arange(1, len(values) + 1), y=values, name=words, mode="lines")
+                line.update(line={"color": colour, "dash": dash}, hovertemplate="%{x}: %{y:.3g}")
+                figure.add_trace(line)
+    return axes(figure, "mode", "singular value", rangemode="tozero")
+
+
+HEAD_WORDS = {
+    "constituents/share": (
+        "QK terms: share of the logits' variance",
+        "query part → key part; the nine add up to 100 %, one may be negative; bars: 95 % over documents",
+    ),
+    "weights/singular_value_qk": (
+        "Singular values of W_QK and W_VO",
+        "largest first; dashed: factors with the same singular values in random directions",
+    ),
+}
+"""Titles and texts of pictures that show more than one result of the schema."""
+
+HEADS: dict[str, Callable[[xr.DataTree, At], go.Figure]] = {
     "heads/map": mean_map,
+    "heads/distance_profile": distances,
+    "constituents/share": constituents,
+    "weights/singular_value_qk": weights,
 }
 """What is drawn of one head, by the result that it shows."""
 
@@ -133,47 +183,10 @@ def share_curves(share: Float[np.ndarray, "layer component"], chance: float) -> 
     return axes(figure, "layer", "share, %")
 
 
-def attention_map(pattern: Pattern, texts: Sequence[str], unit: str, top: float) -> go.Figure:
-    """What each token or word attends to, in colours from 0 to `top`."""
-    figure = token_map(pattern, texts, (0.0, top), signed=False).update_traces(colorscale=ROOTED)
-    some = thinned(len(texts), LABELS)
-    names = [literal(texts[place], 14).strip() or "␣" for place in some]
-    ticks = {"tickmode": "array", "tickvals": some.tolist(), "ticktext": names, "tickfont": {"size": 10}}
-    figure.update_xaxes(**ticks, tickangle=-90).update_yaxes(**ticks, title_text=f"query {unit}")
-    return figure.update_layout(height=400, margin={"t": 10, "b": 90})
-
-
-def constituent_map(scores: Pattern, texts: Sequence[str], limit: float) -> go.Figure:
-    """One QK term of a head's logits, in colours from −limit to limit."""
-    figure = token_map(scores, texts, (-limit, limit), signed=True)
-    figure.update_xaxes(showticklabels=False, ticks="").update_yaxes(showticklabels=False, ticks="")
-    return figure.update_layout(height=240, margin={"t": 6, "b": 6, "l": 6, "r": 6})
-
-
-def token_map(values: Pattern, texts: Sequence[str], limits: tuple[float, float], *, signed: bool) -> go.Figure:
-    """A square map between tokens, without a colour bar; texts are shown letter by letter."""
-    names = [f"{place}: {literal(text, 24)}" for place, text in enumerate(texts)]
-    hover = "%{y} → %{x}<br>%{z:.3f}<extra></extra>"
-    figure = field(heatmap(values, "", limits, signed, x=names, y=names, hovertemplate=hover, showscale=False), "", "")
-    return figure.update_xaxes(type="category").update_yaxes(type="category", constraintoward="top")
-
-
-def entropies(before: Float[np.ndarray, "block"], after: Float[np.ndarray, "block"] | None, alpha: float) -> go.Figure:
-    """Mean entropy of the maps of each block, in nats; with a second curve for scaled weights."""
+def entropies(curves: Sequence[Float[np.ndarray, "block"]]) -> go.Figure:
+    """Mean entropy of each block's heads, in nats; with a second curve for a changed model."""
     figure = panels(height=300)
-    curves = [("unchanged", before, RUN_1)]
-    if after is not None:
-        curves.append((f"W_Q and W_K times {alpha:g}", after, RUN_2))
-    for name, values, colour in curves:
+    for name, values, colour in zip(("unchanged", "changed"), curves, (RUN_1, RUN_2), strict=False):
         line = go.Scatter(x=np.arange(len(values)), y=values, name=name, mode="lines+markers")
         figure.add_trace(line.update(line={"color": colour}, hovertemplate="block %{x}: %{y:.3f} nats"))
     return axes(figure, "block", "entropy, nats", rangemode="tozero")
-
-
-def part_bars(share: Float[np.ndarray, "part"], error: Float[np.ndarray, "part"], names: Sequence[str]) -> go.Figure:
-    """Shares of the nine QK terms in the variance of a head's logits over keys, with standard errors over documents."""
-    figure = panels(height=330)
-    bars = go.Bar(x=100 * share, y=list(names), orientation="h", marker={"color": ESTIMATE})
-    bars.update(error_x={"type": "data", "array": 100 * error, "color": NULL, "thickness": 1.5})
-    figure.add_trace(bars.update(hovertemplate="%{y}: %{x:.1f} %<extra></extra>"))
-    return axes(figure, "share, %", "", autorange="reversed")

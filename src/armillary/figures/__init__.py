@@ -23,7 +23,7 @@ from armillary.figures.position import strength as position
 from armillary.figures.simulation import theory, walks
 from armillary.figures.sphere import angles, lens, paths
 from armillary.figures.sphere import norms as norm_shapes
-from armillary.figures.states import norms, outliers
+from armillary.figures.states import dominance, norms, outliers
 from armillary.figures.states import shares as states
 from armillary.figures.weights import localization, matrices, products, rotary, stores
 from armillary.results.reading import has
@@ -35,7 +35,7 @@ ERRORS = "Bands: 95 %, each layer by itself. ± and “significant” in a title
 FIGURES: dict[str, Figure] = {
     figure.name: figure
     for subject in (
-        *(states, norms, outliers, position, planes, grams, smoothness, context, depth),
+        *(states, norms, outliers, dominance, position, planes, grams, smoothness, context, depth),
         *(head_names, six_panels, head_position, heads, head_maps, mixing),
         *(products, matrices, rotary, localization, stores),
         *(walks, theory),

@@ -12,12 +12,12 @@ from armillary.figures.kit.colours import RUN_1, RUN_2
 from armillary.figures.kit.curves import draw_estimate, layer_axis
 from armillary.figures.kit.style import axes, literal, panels, titled
 from armillary.figures.kit.units import axis_label, drawn_estimate, scale_of
-from armillary.figures.kit.words import NO_ERROR, NOT_ESTIMABLE, counted, error_words, number, quoted
+from armillary.figures.kit.words import NOT_ESTIMABLE, counted, error_words, number, quoted
 from armillary.measures.errors.jackknife import half_width
 from armillary.results.comparing import compared_group
 from armillary.results.reading import LEVEL, Estimate, array, has, label_of, row_of
 from armillary.results.store import Run
-from armillary.results.two_runs import same_groups
+from armillary.results.two_runs import recorded, same_groups
 
 Layers = Float[np.ndarray, " layer"]
 AXES = ("layer", "block")
@@ -31,8 +31,9 @@ def compare_figure(name: str, one: xr.DataTree, other: xr.DataTree, theme: str =
     """
     first, second = compared_curve(name, one), compared_curve(name, other)
     figure = panels()
-    draw_estimate(figure, first, run_name(one, 1), RUN_1)
-    draw_estimate(figure, second, run_name(other, 2), RUN_2)
+    names = run_names(Run(one), Run(other))
+    draw_estimate(figure, first, run_name(names[0], 1), RUN_1)
+    draw_estimate(figure, second, run_name(names[1], 2), RUN_2)
     lines = textwrap.wrap(axis_label(name), LABEL_LETTERS)
     axes(figure, first.axis, "<br>".join(literal(line) for line in lines))
     layer_axis(figure, max(first.value.size, second.value.size))
@@ -56,29 +57,88 @@ def compared_curve(name: str, results: xr.DataTree) -> Estimate:
     return drawn_estimate(results, name)
 
 
-def run_name(results: xr.DataTree, number: int) -> str:
-    """Model and text of a run, numbered, as plotly may show them."""
-    return literal(f"{number}: {Run(results).title}", 40)
+def run_names(one: Run, other: Run) -> tuple[str, str]:
+    """What two runs are called beside each other, never the same: by title, else by what tells them apart."""
+    titles = one.title, other.title
+    if titles[0] != titles[1] and not any(run.provenance.get("random_weights") for run in (one, other)):
+        return titles
+    random = [bool(run.provenance.get("random_weights")) for run in (one, other)]
+    if random[0] != random[1]:
+        kinds = ["random weights" if twin else "trained" for twin in random]
+        return f"{titles[0]}, {kinds[0]}", f"{titles[1]}, {kinds[1]}"
+    for setting, words in APART.items():
+        values = [recorded(run, setting) for run in (one, other)]
+        if values[0] != values[1]:
+            shown = [(value[:12] or "none") for value in values]
+            return f"{titles[0]}, {words} {shown[0]}", f"{titles[1]}, {words} {shown[1]}"
+    folders = [run.folder.name if run.folder else "" for run in (one, other)]
+    if folders[0] != folders[1]:
+        return f"{titles[0]}, {folders[0] or 'first'}", f"{titles[1]}, {folders[1] or 'second'}"
+    return f"{titles[0]}, first", f"{titles[1]}, second"
+
+
+APART = {
+    "model": "model",
+    "corpus": "text",
+    "seed": "seed",
+    "contexts": "windows:",
+    "length": "length",
+    "outliers": "outliers:",
+    "first": "position 0:",
+    "dtype": "",
+    "revision": "revision",
+    "model_sha256": "weights",
+    "corpus_sha256": "text",
+}
+"""Settings that tell two runs of one title apart, and how they are called, the clearest first."""
+
+
+def run_name(name: str, number: int) -> str:
+    """The name of a run, numbered, as plotly may show it."""
+    return literal(f"{number}: {name}", 52)
 
 
 def compare_finding(name: str, one: xr.DataTree, other: xr.DataTree) -> str:
-    """In how many layers the two runs differ, the false discovery rate held at 5 %, and by how much where most."""
+    """In how many layers the two runs differ, the false discovery rate held at 5 %."""
     first, second = compared_curve(name, one), compared_curve(name, other)
     what, count = label_of(name), first.value.size
     if count != second.value.size:
-        return f"The {what} of runs with {count} and {second.value.size} {first.axis}s is shown, not compared"
+        return f"The {short(what)} is shown, not compared: the runs have different depth"
+    _, error, apart = differences(name, one, other)
+    rests_on = min(first.draws, second.draws)
+    if not np.isfinite(error * half_width(rests_on)).any():
+        return f"Whether the {short(what)} differs is {NOT_ESTIMABLE}"
+    if not apart.any():
+        return f"The {short(what)} does not differ significantly in any {first.axis}"
+    return f"The {short(what)} differs in {counted(apart, first.axis)}"
+
+
+def short(label: str) -> str:
+    """A label that leaves a title room for its finding."""
+    return label if len(label.split()) <= MOST else f"{' '.join(label.split()[:MOST])} …"
+
+
+MOST = 7
+"""Words of a label in a title."""
+
+
+def compare_detail(name: str, one: xr.DataTree, other: xr.DataTree) -> str:
+    """By how much the runs differ where most, or what difference is possible; empty where that is not known."""
+    first, second = compared_curve(name, one), compared_curve(name, other)
+    count = first.value.size
+    if count != second.value.size:
+        return ""
     difference, error, apart = differences(name, one, other)
     rests_on = min(first.draws, second.draws)
     if not np.isfinite(error * half_width(rests_on)).any():
-        return f"The difference in {what} is {NOT_ESTIMABLE}: {NO_ERROR.replace('this run', 'one of the runs')}"
+        return ""
     points = " percentage points" if row_of(name).share else ""
     if not apart.any():
         room = number(float(np.nanmax(np.abs(difference) + half_width(rests_on, 1 - (1 - LEVEL) / count) * error)))
-        return f"The {what} does not differ significantly in any {first.axis}; up to {room}{points} is possible"
+        return f"A difference of up to {room}{points} is possible"
     best = int(np.where(apart, np.abs(difference), -1).argmax())
     size = quoted(float(abs(difference[best])), float(half_width(rests_on) * error[best])) + points
-    where = counted(apart, first.axis) if apart.sum() == 1 else f"{counted(apart, first.axis)}, most in {best}"
-    return f"The {what} differs in {where}: {'higher' if difference[best] > 0 else 'lower'} in the second run by {size}"
+    return f"{'Higher' if difference[best] > 0 else 'Lower'} in the second run by {size} ({first.axis} {best})"
 
 
 def differences(name: str, one: xr.DataTree, other: xr.DataTree) -> tuple[Layers, Layers, Bool[np.ndarray, " layer"]]:

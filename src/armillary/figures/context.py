@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from armillary.figures.kit.colours import CONTEXT, ESTIMATE, PUBLISHED, series
 from armillary.figures.kit.curves import draw_estimate, draw_line, draw_null, labelled_curve, layer_axis
@@ -17,15 +17,15 @@ from armillary.figures.kit.words import (
     NO_NULL,
     NOT_ESTIMABLE,
     at,
-    contrast,
     counted,
     error_words,
     largest,
     number,
+    significance,
     span,
 )
 from armillary.measures.similarity import SHUFFLES, unit_vectors
-from armillary.results.reading import Estimate, array, chosen, estimate, has, numbers, optional, thinned
+from armillary.results.reading import array, chosen, estimate, has, numbers, optional, thinned
 
 INCOHERENCE = {"mean": "mean |cosine|", "max": "largest |cosine|"}
 NULLS = {"rotation": "null: random rotation", "covariance": "null: same covariance"}
@@ -52,7 +52,8 @@ def cosines(results: xr.DataTree) -> go.Figure:
     """Cosines of the windows' context vectors, sorted by document, a layer at a time."""
     order, documents = sorted_contexts(results, SHOWN)
     names = [f"window {window} {name}" for window, name in zip(order, documents, strict=True)]
-    layers = chosen(array(results, "residual/context_basis").sizes["layer"], MATRICES)
+    best = most_alike(results)
+    layers = chosen(array(results, "residual/context_basis").sizes["layer"], MATRICES, best)
     steps = []
     for layer in layers:
         unit = unit_vectors(numbers(results, "residual/context_basis", layer=int(layer))[order])
@@ -61,7 +62,8 @@ def cosines(results: xr.DataTree) -> go.Figure:
     starts = document_starts(documents)
     ticks = {"tickmode": "array", "tickvals": starts, "ticktext": [documents[start] for start in starts]}
     figure.update_yaxes(**ticks, tickfont={"size": 10}).update_xaxes(tickmode="array", tickvals=[], ticktext=[])
-    return slider(figure, steps, [str(layer) for layer in layers])
+    titles = [cosines_title(results, int(layer)) for layer in layers]
+    return slider(figure, steps, [str(layer) for layer in layers], int(np.searchsorted(layers, best)), titles)
 
 
 def document_starts(documents: Sequence[str], apart: int = 4) -> list[int]:
@@ -74,17 +76,35 @@ def document_starts(documents: Sequence[str], apart: int = 4) -> list[int]:
     return starts
 
 
+def most_alike(results: xr.DataTree) -> int:
+    """The layer with which the slider begins: where windows of one document stand out most, else the middle one."""
+    within, between = (optional(results, f"context/similarity_{name}") for name in ("within", "between"))
+    if within is None or between is None or not np.isfinite(within - between).any():
+        return array(results, "residual/context_basis").sizes["layer"] // 2
+    return largest(within - between)
+
+
+def cosines_title(results: xr.DataTree, layer: int) -> str:
+    """How similar windows of one document are in one layer."""
+    within = optional(results, "context/similarity_within")
+    if within is None or not np.isfinite(within[layer]):
+        return f"The similarity of windows of one document is {NOT_ESTIMABLE} (layer {layer})"
+    return f"Windows of one document have a mean |cosine| of {number(float(within[layer]))} (layer {layer})"
+
+
 def cosines_finding(results: xr.DataTree) -> str:
-    """In how many layers windows of one document are more similar, where the run says so."""
-    count = array(results, "residual/context_basis").sizes["context"]
-    if not (has(results, "context/similarity_within") and has(results, "context/similarity_between")):
-        return f"Cosines of {count} windows; whether they cluster by document is {NOT_ESTIMABLE}"
-    above = above_shuffled(results)
-    if above is None:
-        return f"Whether the {count} windows cluster by document is {NOT_ESTIMABLE}: {NO_NULL}"
-    if not above.any():
-        return f"The {count} windows do not cluster by document: no layer is above {SHUFFLES} shuffles"
-    return f"The {count} windows cluster by document: above all {SHUFFLES} shuffles in {counted(above)}"
+    """The title of the layer with which the slider begins."""
+    return cosines_title(results, most_alike(results))
+
+
+def cosines_detail(results: xr.DataTree) -> str:
+    """The similarities of that layer within and between documents."""
+    within, between = (optional(results, f"context/similarity_{name}") for name in ("within", "between"))
+    layer, count = most_alike(results), array(results, "residual/context_basis").sizes["context"]
+    if within is None or between is None or not np.isfinite(within[layer] - between[layer]):
+        return f"{count} windows"
+    pair = f"{number(float(within[layer]))} within, {number(float(between[layer]))} between documents"
+    return f"{count} windows; mean |cosine| in layer {layer}: {pair}"
 
 
 def above_shuffled(results: xr.DataTree) -> Bool[np.ndarray, " layer"] | None:
@@ -111,15 +131,22 @@ def similarity(results: xr.DataTree) -> go.Figure:
 
 def similarity_finding(results: xr.DataTree) -> str:
     """Whether windows of one document are more similar than those of different ones."""
-    within, between = (numbers(results, f"context/similarity_{name}") for name in ("within", "between"))
     above = above_shuffled(results)
     if above is None:
-        return f"Whether windows of one document are more similar is {NOT_ESTIMABLE}: {NO_NULL}"
-    best = largest(within - between, above if above.any() else None)
-    values = f"|cosine| {number(float(within[best]))} within, {number(float(between[best]))} between (layer {best})"
+        return f"Whether contexts cluster by document is {NOT_ESTIMABLE}: {NO_NULL}"
     if above.any():
-        return f"Windows of one document are more similar: {values}; above all {SHUFFLES} shuffles in {counted(above)}"
-    return f"Windows of one document are no more similar than {SHUFFLES} shuffles of the documents: {values}"
+        return f"Contexts cluster by document in {counted(above)}"
+    return f"Contexts do not cluster by document: no layer is above {SHUFFLES} shuffles"
+
+
+def similarity_detail(results: xr.DataTree) -> str:
+    """The similarities where they differ most, and how the null is to be read."""
+    within, between = (numbers(results, f"context/similarity_{name}") for name in ("within", "between"))
+    if not np.isfinite(within - between).any():
+        return ""
+    best = largest(within - between)
+    values = f"{number(float(within[best]))} within, {number(float(between[best]))} between documents (layer {best})"
+    return f"Mean |cosine| {values}; clusters: above all {SHUFFLES} shuffles of the documents"
 
 
 def clusters(results: xr.DataTree) -> go.Figure:
@@ -143,17 +170,16 @@ def clusters_finding(results: xr.DataTree) -> str:
     if not np.isfinite(purity.value).any():
         return f"Clustering by document is {NOT_ESTIMABLE}: documents have too few windows"
     best = largest(purity.value)
-    finding = f"A window's nearest neighbour is of its own document in up to {at(purity, best, '%')} (layer {best})"
-    if not has(results, "context/purity_null"):
-        return f"{finding}; {NO_NULL}"
-    null = numbers(results, "context/purity_null")
-    return f"{finding}, null {span(null, '%')}" + significance(purity, null)
+    return f"A window's nearest neighbour shares its document in up to {at(purity, best, '%')} (layer {best})"
 
 
-def significance(value: Estimate, null: np.ndarray) -> str:
-    """In how many layers a value is significantly above its null; nothing where there is no error."""
-    compared = contrast(value, null)
-    return f"; significant in {counted(compared.above, value.axis)}" if compared.known.any() else ""
+def clusters_detail(results: xr.DataTree) -> str:
+    """The null of the purity, and in how many layers it is significantly exceeded."""
+    purity, null = estimate(results, "context/purity"), optional(results, "context/purity_null")
+    if null is None or not np.isfinite(purity.value).any():
+        return ""
+    said = significance(purity, null)
+    return f"Permutation null {span(null, '%')}" + (f". {said}" if said else "")
 
 
 def incoherence(results: xr.DataTree) -> go.Figure:
@@ -178,13 +204,24 @@ def incoherence_finding(results: xr.DataTree) -> str:
     if not np.isfinite(cosine).any():
         return f"The orthogonality of position and context is {NOT_ESTIMABLE}"
     best = largest(cosine)
-    finding = f"Position and context have a mean |cosine| of at most {number(float(cosine[best]))} (layer {best})"
-    path = "context/incoherence_mean_null_covariance"
-    path = path if has(results, path) else "context/incoherence_mean_null_rotation"
-    if not has(results, path):
-        return f"{finding}; {NO_NULL}"
-    kind = "same-covariance" if path.endswith("covariance") else "random-rotation"
-    return f"{finding}; {kind} null {span(numbers(results, path))}"
+    return f"Position and context have a mean |cosine| of at most {number(float(cosine[best]))} (layer {best})"
+
+
+def incoherence_null(results: xr.DataTree) -> tuple[str, Float[np.ndarray, " layer"]] | None:
+    """What the mean |cosine| is compared with: same covariance, else random rotation; None: neither is there."""
+    for name in ("covariance", "rotation"):
+        null = optional(results, f"context/incoherence_mean_null_{name}")
+        if null is not None and np.isfinite(null).any():
+            return ("same-covariance" if name == "covariance" else "random-rotation"), null
+    return None
+
+
+def incoherence_detail(results: xr.DataTree) -> str:
+    """The mean |cosine| over the layers, beside its null; no test is made."""
+    cosine, null = numbers(results, "context/incoherence_mean"), incoherence_null(results)
+    if not np.isfinite(cosine).any():
+        return ""
+    return f"{span(cosine)} over the layers; " + (NO_NULL if null is None else f"{null[0]} null {span(null[1])}")
 
 
 def kernel(results: xr.DataTree) -> go.Figure:
@@ -204,12 +241,21 @@ def kernel_finding(results: xr.DataTree) -> str:
     known = np.isfinite(departure) & np.isfinite(bound)
     if not known.any():
         return f"The kernel's departure from factorisation is {NOT_ESTIMABLE}"
-    finding = f"The kernel departs from factorisation by {span(departure)} nats"
-    kept = departure <= bound
+    best = largest(departure)
+    return f"The kernel departs from factorisation by up to {number(float(departure[best]))} nats (layer {best})"
+
+
+def kernel_detail(results: xr.DataTree) -> str:
+    """The departure over the layers, and how loose the bound of Theorem 2 is, or where it fails."""
+    departure, bound = numbers(results, "context/kernel_departure"), numbers(results, "context/kernel_bound")
+    known = np.isfinite(departure) & np.isfinite(bound)
+    if not known.any():
+        return ""
+    detail, kept = f"{span(departure)} nats over the layers", departure <= bound
     if not kept[known].all():
-        return f"{finding}; the bound of Theorem 2 holds in {counted(kept)}"
+        return f"{detail}; the bound of Theorem 2 holds in {counted(kept)}"
     ratio = np.divide(bound, departure, out=np.full_like(bound, np.nan), where=known & (departure > 0))
-    return f"{finding}; the bound of Theorem 2 holds, {span(ratio)} times as large"
+    return f"{detail}; the bound of Theorem 2 holds, {span(ratio)} times as large"
 
 
 FIGURES = (
@@ -223,6 +269,7 @@ FIGURES = (
         "diagonal are documents whose windows are similar. The slider chooses the layer.",
         "⟨ctx_c, ctx_c′⟩ / (‖ctx_c‖ ‖ctx_c′‖)",
         "Song & Zhong (2023), Figure 2 (bottom right)",
+        cosines_detail,
     ),
     Figure(
         "context-similarity",
@@ -236,6 +283,7 @@ FIGURES = (
         "or unequal none covers.",
         "mean |cos(ctx_c, ctx_c′)| over pairs of different windows of one document, and of different ones",
         "Song & Zhong (2023), Table 1 and Figure 2",
+        similarity_detail,
     ),
     Figure(
         "context-clusters",
@@ -249,6 +297,7 @@ FIGURES = (
         "silhouette: mean of (b − a) / max(a, b), a the mean cosine distance within, b to the nearest other document; "
         "purity: share of nearest neighbours of the same document",
         "Rousseeuw (1987)",
+        clusters_detail,
     ),
     Figure(
         "incoherence",
@@ -261,6 +310,7 @@ FIGURES = (
         f"falls as windows are added. Band of the largest: {error_words('context/incoherence_max')}.",
         "mean and maximum over (t, c) of |cos(pos_t, ctx_c)|",
         "Song & Zhong (2023), Table 1 and section 5",
+        incoherence_detail,
     ),
     Figure(
         "kernel-departure",
@@ -273,5 +323,6 @@ FIGURES = (
         "max |log K_W(x, x′) − Σ log K_{W_αβ}(x_α, x′_β)| ≤ 4s (2ι + ι²), s = 1, ι the largest "
         "|cosine|, over random sparse kernels",
         "Song & Zhong (2023), Theorem 2",
+        kernel_detail,
     ),
 )

@@ -23,6 +23,7 @@ from armillary.figures.kit.words import (
     largest,
     number,
     quoted,
+    significance,
     span,
 )
 from armillary.results.reading import array, estimate, has, numbers, optional
@@ -32,8 +33,8 @@ FEWER = (64, 256)
 
 TOKEN = Phrases(
     "What the token explains",
-    "The token explains up to {value} of the residual ({layer}; null {null}); significant in {layers}",
-    "The token explains no more than the null: within {possible} of it in every layer",
+    "The token explains up to {value} of the residual ({layer})",
+    "The token explains no more than the null: within {possible} of it everywhere",
     "What the token explains is not significant in any layer; up to {possible} is possible",
 )
 
@@ -44,14 +45,30 @@ def layer_field(results: xr.DataTree, name: str, bar: str) -> go.Figure:
 
 
 def layer_field_finding(results: xr.DataTree, name: str, what: str) -> str:
-    """Similarity of neighbouring layers, and of the first with the last."""
+    """The least similarity of neighbouring layers."""
     values = numbers(results, f"depth/{name}")
     steps = np.diagonal(values, 1)
     if not np.isfinite(steps).any():
-        return f"The {what} of layers is {NOT_ESTIMABLE}"
-    last = len(values) - 1
-    ends = number(float(values[0, last]))
-    return f"The {what} is {span(steps)} from layer to layer, {ends} from layer 0 to {last}"
+        return f"The {what} of neighbouring layers is {NOT_ESTIMABLE}"
+    low = largest(-steps)
+    return f"Neighbouring layers have a {what} of at least {number(float(steps[low]))} (layers {low}–{low + 1})"
+
+
+def layer_field_detail(results: xr.DataTree, name: str) -> str:
+    """Similarity of neighbouring layers, of the first with the last, and without the tokens that dominate layers."""
+    values = numbers(results, f"depth/{name}")
+    steps, last = np.diagonal(values, 1), len(values) - 1
+    if not np.isfinite(steps).any():
+        return ""
+    said = f"{span(steps)} from layer to layer, {number(float(values[0, last]))} from layer 0 to {last}"
+    path = f"influence/{name}_less_dominant"
+    if not has(results, path) or not array(results, "influence/dominant").values.any():
+        return said
+    gap = np.abs(numbers(results, path) - values)
+    one, other = np.unravel_index(int(np.nan_to_num(gap).argmax()), gap.shape)
+    low, high = sorted((int(one), int(other)))
+    pair = f"{number(float(values[low, high]))} → {number(float(numbers(results, path)[low, high]))}"
+    return f"{said}. Without the tokens that dominate layers (see dominant-tokens), layers {low} and {high}: {pair}"
 
 
 def anisotropy(results: xr.DataTree) -> go.Figure:
@@ -62,14 +79,20 @@ def anisotropy(results: xr.DataTree) -> go.Figure:
 
 
 def anisotropy_finding(results: xr.DataTree) -> str:
-    """How aligned states are, and what is left when mean-centred."""
+    """How aligned states are at most."""
     cosine = estimate(results, "depth/anisotropy")
     if not np.isfinite(cosine.value).any():
         return f"Anisotropy is {NOT_ESTIMABLE}"
     best = largest(cosine.value)
-    finding = f"Two tokens' states have a mean cosine of up to {at(cosine, best)} (layer {best})"
-    centred = optional(results, "depth/anisotropy_centred")
-    return finding if centred is None else f"{finding}; mean-centred {number(float(centred[best]))}"
+    return f"Two tokens' states have a mean cosine of up to {at(cosine, best)} (layer {best})"
+
+
+def anisotropy_detail(results: xr.DataTree) -> str:
+    """The cosine over the layers, and when mean-centred."""
+    cosine, centred = (optional(results, f"depth/anisotropy{end}") for end in ("", "_centred"))
+    if cosine is None or not np.isfinite(cosine).any():
+        return ""
+    return f"{span(cosine)} over the layers" + ("" if centred is None else f"; mean-centred {span(centred)}")
 
 
 def dimension(results: xr.DataTree) -> go.Figure:
@@ -88,16 +111,24 @@ def at_size(results: xr.DataTree, size: int) -> Float[np.ndarray, " layer"]:
 
 
 def dimension_finding(results: xr.DataTree) -> str:
-    """The largest dimension, what it is for fewer tokens, and the null."""
-    twonn, null = estimate(results, "depth/dimension_twonn"), optional(results, "depth/dimension_twonn_null")
+    """The largest dimension."""
+    twonn = estimate(results, "depth/dimension_twonn")
     if not np.isfinite(twonn.value).any():
         return f"The intrinsic dimension is {NOT_ESTIMABLE} in any layer"
     best = largest(twonn.value)
-    finding = f"The intrinsic dimension (TwoNN) is at most {number(float(twonn.value[best]))} (layer {best})"
+    return f"The intrinsic dimension (TwoNN) is at most {number(float(twonn.value[best]))} (layer {best})"
+
+
+def dimension_detail(results: xr.DataTree) -> str:
+    """The dimension over the layers, for fewer tokens, and the null."""
+    twonn, null = numbers(results, "depth/dimension_twonn"), optional(results, "depth/dimension_twonn_null")
+    if not np.isfinite(twonn).any():
+        return ""
+    detail = f"{span(twonn)} over the layers"
     if has(results, "depth/dimension_twonn_by_size"):
-        fewer = float(at_size(results, FEWER[0])[best])
-        finding += f", {number(fewer)} at {FEWER[0]} tokens" if np.isfinite(fewer) else ""
-    return finding if null is None else f"{finding}; Gaussian null {span(null)}"
+        fewer = at_size(results, FEWER[0])
+        detail += f", {span(fewer)} at {FEWER[0]} tokens" if np.isfinite(fewer).any() else ""
+    return detail if null is None else f"{detail}; Gaussian null {span(null)}"
 
 
 def with_null(results: xr.DataTree, path: str, name: str, null: str) -> go.Figure:
@@ -149,9 +180,20 @@ def token_share_finding(results: xr.DataTree) -> str:
     """How much the token explains, beyond its null."""
     null = optional(results, "depth/token_share_null")
     share = estimate(results, "depth/token_share")
-    if null is None:
-        return f"The token explains {span(share.value, '%')} of the residual; {NO_NULL}"
-    return effect(share, null, TOKEN, 0.01, "%")
+    if null is not None:
+        return effect(share, null, TOKEN, 0.01, "%")
+    if not np.isfinite(share.value).any():
+        return f"What the token explains is {NOT_ESTIMABLE}"
+    best = largest(share.value)
+    return f"The token explains up to {at(share, best, '%')} of the residual (layer {best}); {NO_NULL}"
+
+
+def token_share_detail(results: xr.DataTree) -> str:
+    """The share over the layers, its null, and where it is significant."""
+    share, null = estimate(results, "depth/token_share"), optional(results, "depth/token_share_null")
+    if null is None or not np.isfinite(share.value).any():
+        return ""
+    return f"{span(share.value, '%')} over the layers, null {span(null, '%')}. {significance(share, null)}".rstrip(". ")
 
 
 FIGURES = (
@@ -159,11 +201,12 @@ FIGURES = (
         "layer-cosine",
         "depth",
         ("depth/layer_cosine",),
-        partial(layer_field_finding, name="layer_cosine", what="mean cosine of a token's states"),
+        partial(layer_field_finding, name="layer_cosine", what="mean cosine"),
         partial(layer_field, name="layer_cosine", bar="mean cosine"),
         "Similarity of the same token's hidden states in two layers. A mean that layers share counts as similarity.",
         "mean over sampled tokens of cos(h_ℓ, h_ℓ′)",
         "Song & Zhong (2023), Figure 8 (right)",
+        partial(layer_field_detail, name="layer_cosine"),
     ),
     Figure(
         "layer-cka",
@@ -175,6 +218,7 @@ FIGURES = (
         "if unrelated.",
         "HSIC(K, L) / √(HSIC(K, K) · HSIC(L, L)), K and L the inner products in two layers, HSIC the unbiased one",
         "Kornblith et al. (2019); Song et al. (2012)",
+        partial(layer_field_detail, name="cka_debiased"),
     ),
     Figure(
         "anisotropy",
@@ -186,6 +230,7 @@ FIGURES = (
         f"itself. Band: {error_words('depth/anisotropy')}.",
         "mean of cos(h, h′) over pairs of different sampled tokens; mean-centred: of h − mean",
         "Ethayarajh (2019)",
+        anisotropy_detail,
     ),
     Figure(
         "dimension",
@@ -198,6 +243,7 @@ FIGURES = (
         "depends on the number of tokens, as the dotted curves show, and no resampling of documents covers that.",
         "log(r₂ / r₁) ~ Exponential(D), r₁ and r₂ the distances to the two nearest neighbours, upper tail censored",
         "Facco et al. (2017)",
+        dimension_detail,
     ),
     Figure(
         "outlier-dimensions",
@@ -221,5 +267,6 @@ FIGURES = (
         f"{error_words('depth/token_share')}.",
         "between-token share of the residual's sum of squares, corrected for degrees of freedom",
         "docs/measures.md",
+        token_share_detail,
     ),
 )

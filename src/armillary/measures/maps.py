@@ -31,6 +31,13 @@ def row_entropy(pattern: Float[np.ndarray, "query key"]) -> Float[np.ndarray, "q
     return entr(pattern.astype(np.float64, copy=False)).sum(1)
 
 
+def total_variation(
+    one: Float[np.ndarray, "*row key"], other: Float[np.ndarray, "*row key"]
+) -> Float[np.ndarray, "*row"]:
+    """½ Σ |p − q| of each row of two maps: the attention that moved, 0 to 1."""
+    return np.asarray(np.abs(one - other).sum(-1) / 2)
+
+
 def head_mean(
     pattern: Float[np.ndarray, "head query key"], weight: Float[np.ndarray, "head query"]
 ) -> Float[np.ndarray, "query key"]:

@@ -23,9 +23,10 @@ PerHead = Float[np.ndarray, "block head"]
 
 
 class Taxonomy(NamedTuple):
-    """A name for each head, empty where none fits, with the scores that decide it, their errors and their nulls."""
+    """A name for each head, empty where none fits, all names that fit, and the scores with their errors and nulls."""
 
     kind: Shaped[np.ndarray, "block head"]
+    labels: Shaped[np.ndarray, "block head"]
     induction: PerHead
     induction_se: PerHead
     induction_null: float
@@ -73,7 +74,8 @@ def taxonomy(
     A head gets a name when its score exceeds null + share · (1 − null), null the highest score of any head of the
     control: one number per score, so that many heads are no excuse. Among induction, duplicate and previous the highest
     score names the head, else the higher of sink and local; uniform is a head without name whose entropy is 0.9 of its
-    maximum. Thresholds are a choice; the scores are there to choose others.
+    maximum. `labels` has every name whose threshold a head passes, the one that names it first: an induction head may
+    rest on position 0 where there is nothing to copy. Thresholds are a choice; the scores are there to choose others.
     """
     local = group_mean(np.moveaxis(distance_profile_groups[..., :LOCAL_SPANS].sum(-1), -1, 0), windows)
     scores = {
@@ -83,8 +85,10 @@ def taxonomy(
         "sink": Score(mass_first, mass_first_se, float(mass_first_twin.max())),
         "local": Score(local.mean, local.se, float(mass_local_twin.max())),
     }
+    kind = names(scores, entropy_relative)
     return Taxonomy(
-        names(scores, entropy_relative),
+        kind,
+        all_names(scores, kind),
         *scores["induction"],
         *scores["duplicate"],
         *scores["previous"],
@@ -107,11 +111,20 @@ def names(scores: dict[str, Score], entropy_relative: PerHead) -> Shaped[np.ndar
     return np.where((found == "") & (entropy_relative >= UNIFORM), "uniform", found)
 
 
+def all_names(scores: dict[str, Score], kind: Shaped[np.ndarray, "block head"]) -> Shaped[np.ndarray, "block head"]:
+    """Every name that fits a head, joined by commas, the one that it has first; empty where none does."""
+    found = kind.astype(object)
+    for name, share in (SPECIAL | GENERAL).items():
+        found = np.where((passing(scores[name], share) >= 0) & (kind != name), found + f", {name}", found)
+    return found.astype(str)
+
+
 def named(scores: dict[str, Score], kinds: dict[str, float]) -> Shaped[np.ndarray, "block head"]:
     """The kind with the highest score among those that pass their threshold; empty where none does."""
-    passing = [
-        np.where(scores[kind].value > scores[kind].null + share * (1 - scores[kind].null), scores[kind].value, -1.0)
-        for kind, share in kinds.items()
-    ]
-    stacked = np.stack(passing)
+    stacked = np.stack([passing(scores[kind], share) for kind, share in kinds.items()])
     return np.where(stacked.max(0) >= 0, np.array(list(kinds))[stacked.argmax(0)], "")
+
+
+def passing(score: Score, share: float) -> PerHead:
+    """The score where it exceeds null + share · (1 − null), else −1."""
+    return np.where(score.value > score.null + share * (1 - score.null), score.value, -1.0)

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import nn
 
 from armillary.errors import RequestError
@@ -20,6 +21,22 @@ class Decoded(NamedTuple):
 
     read: Float[torch.Tensor, "row d_embedding"]
     logits: Float[torch.Tensor, "row vocab"]
+
+
+class Likeliest(NamedTuple):
+    """The likeliest tokens of some states, the first the likeliest, and their probabilities."""
+
+    token: Int[np.ndarray, "row choice"]
+    probability: Float[np.ndarray, "row choice"]
+
+
+def likeliest(view: View, states: Float[torch.Tensor, "row d_model"], count: int) -> Likeliest:
+    """What states of any layer decode to: the logit lens, and at the last layer the model's own next token."""
+    found = [some.logits.float().softmax(-1).topk(min(count, some.logits.shape[-1])) for some in decoded(view, states)]
+    return Likeliest(
+        torch.cat([top.indices for top in found]).cpu().numpy(),
+        torch.cat([top.values for top in found]).cpu().numpy(),
+    )
 
 
 def has_head(view: View) -> bool:

@@ -7,7 +7,7 @@ are then what they were, bit for bit. Nothing is copied but what changes.
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +80,34 @@ def without_head(view: View, block: int, head: int) -> Iterator[None]:
     (silenced if isinstance(output, Conv1D) else silenced.T)[rows] = 0
     with _replaced({output.weight: silenced}):
         yield
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is changed in a model: W_Q and W_K times α, in one block or in all, and a head (block, head) silenced."""
+
+    alpha: float = 1.0
+    block: int | None = None
+    without: tuple[int, int] | None = None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether the model stays as it is."""
+        return self.alpha == 1 and self.without is None
+
+
+@contextmanager
+def changed(view: View, change: Change) -> Iterator[str]:
+    """Make a change, and give the note of `scaled` where α has no effect; it is not warned of besides."""
+    with ExitStack() as stack:
+        note = ""
+        if change.alpha != 1:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                note = stack.enter_context(scaled(view, change.alpha, change.block)).note
+        if change.without is not None:
+            stack.enter_context(without_head(view, *change.without))
+        yield note
 
 
 @contextmanager

@@ -13,6 +13,9 @@ from armillary.results.schema.naming import KINDS, REPEATED, SCORES
 from armillary.results.store import Run
 
 DOMINANT = "dominant QK term"
+FEW = 5
+"""How many heads of each kind the summary prints."""
+
 DIGITS = {"entropy": 2, "signal_propagation": 2, "distance": 1, "rank_effective": 1}
 """Digits of what is not a share; shares have one, in per cent."""
 
@@ -25,7 +28,7 @@ def only_named(results: xr.DataTree) -> bool:
     return "taxonomy" in results.children and not {"heads", "head_groups"} <= set(results.children)
 
 
-def head_table(run: Run, kind: str | None = None) -> pd.DataFrame:
+def heads_table(run: Run, kind: str | None = None) -> pd.DataFrame:
     """One row per head, or per head of one kind: its kind, its scores and what it does on text, each with its error.
 
     A run may lack the kinds or what heads do on text; then it has fewer columns.
@@ -33,7 +36,8 @@ def head_table(run: Run, kind: str | None = None) -> pd.DataFrame:
     wanted = stored_kind(kind)
     held = run.results.children
     require(run.results, "taxonomy" if wanted or "heads" not in held else "heads")
-    columns = {"kind": array(run.results, "taxonomy/kind")} if "taxonomy" in held else {}
+    named = [name for name in ("kind", "labels") if has(run.results, f"taxonomy/{name}")]
+    columns = {name: array(run.results, f"taxonomy/{name}") for name in named}
     for group, names in (("taxonomy", SCORES), ("heads", SCALARS | PLAIN)):
         paths = {f"{name}{ending}": f"{group}/{name}{ending}" for name in names for ending in ("", "_se")}
         columns |= {name: array(run.results, path) for name, path in paths.items() if has(run.results, path)}
@@ -66,14 +70,17 @@ def dominant(share: xr.DataArray) -> dict[str, xr.DataArray]:
 
 
 def summary(run: Run, frame: pd.DataFrame) -> Panels:
-    """The heads that have a kind, best first per kind, for a terminal; every head where the run has no kinds."""
+    """The best heads of each kind for a terminal, five a kind unless one kind was asked for; all where there are none.
+
+    The caption counts the others.
+    """
     if "kind" not in frame:
         return printed(run, frame)
-    frame = best_first(frame)
-    score = [*zip(frame.deciding, frame.deciding_se, strict=True)]
-    columns = [*names_of(frame), Column("score %", [with_error(100 * value, 100 * error, 1) for value, error in score])]
-    columns += [column_of(frame, "heads", name) for name in ("entropy_relative", "distance") if name in frame]
-    return Panels(title(run), columns + terms(frame), caption(run))
+    ranked = best_first(frame)
+    few = ranked if ranked.kind.nunique() == 1 else ranked.groupby("kind", sort=False).head(FEW)
+    score = [*zip(few.deciding, few.deciding_se, strict=True)]
+    columns = [*names_of(few), Column("score %", [with_error(100 * value, 100 * error, 1) for value, error in score])]
+    return Panels(title(run), columns + terms(few), caption(run, left=len(ranked) - len(few)))
 
 
 def best_first(frame: pd.DataFrame) -> pd.DataFrame:
@@ -96,13 +103,18 @@ def printed(run: Run, frame: pd.DataFrame) -> Panels:
 
 
 def names_of(frame: pd.DataFrame) -> list[Column]:
-    """The first columns: block 10, head 7 is L10H7, and its kind."""
-    heads = Column("head", [f"L{block}H{head}" for block, head in frame.index], words=True)
-    return (
-        [heads, Column("kind", [KINDS.get(kind, "") for kind in frame.kind], words=True)]
-        if "kind" in frame
-        else [heads]
-    )
+    """The first columns: block 10, head 7 is L10H7, its kind, and what else it is where a head is several things."""
+    columns = [Column("head", [f"L{block}H{head}" for block, head in frame.index], words=True)]
+    if "kind" in frame:
+        columns.append(Column("kind", [KINDS.get(kind, "") for kind in frame.kind], words=True))
+    if "labels" in frame and frame.labels.str.contains(",").any():
+        columns.append(Column("also", [also(labels) for labels in frame.labels], words=True))
+    return columns
+
+
+def also(labels: str) -> str:
+    """The kinds of a head beyond the first."""
+    return ", ".join(KINDS.get(kind, kind) for kind in labels.split(", ")[1:])
 
 
 def column_of(frame: pd.DataFrame, group: str, name: str) -> Column:
@@ -126,24 +138,21 @@ def terms(frame: pd.DataFrame) -> list[Column]:
 
 
 def title(run: Run) -> str:
-    """Whose heads, on which text."""
-    return f"Attention heads of {run.title}"
+    """How many heads have a kind, in one line."""
+    if "taxonomy" not in run.results.children:
+        return f"Attention heads of {run.title}"
+    kind = array(run.results, "taxonomy/kind").values.astype(str)
+    counted = [f"{(kind == stored).sum()} {field}" for stored, field in KINDS.items() if (kind == stored).any()]
+    return f"{run.title}: {(kind != '').sum()} of {kind.size} heads have a kind ({', '.join(counted) or 'none'})"
 
 
-def caption(run: Run) -> str:
-    """How many heads have which kind, and how to read the columns."""
-    lines = [*kinds_counted(run), *scores_explained(run)] if "taxonomy" in run.results.children else []
+def caption(run: Run, left: int = 0) -> str:
+    """How many heads were left out, and how to read the columns."""
+    lines = [f"{left} more heads have a kind: --kind sink prints one kind, --all every head."] if left else []
+    lines += scores_explained(run) if "taxonomy" in run.results.children else []
     if "constituents" in run.results.children:
         lines.append(f"{DOMINANT}: query → key, the largest {label_of('constituents/share')}.")
-    return "\n".join([*lines, "--all prints every head; --json and --csv also give the other errors."])
-
-
-def kinds_counted(run: Run) -> list[str]:
-    """How many heads are of each kind, and how many of none."""
-    counts = pd.Series(array(run.results, "taxonomy/kind").values.ravel().astype(str)).value_counts()
-    named = ", ".join(f"{counts.get(kind, 0)} {field}" for kind, field in KINDS.items())
-    none = int(counts.get("", 0))
-    return [f"{named}.", "1 head has no kind." if none == 1 else f"{none} heads have no kind."]
+    return "\n".join([*lines, "--json and --csv give every head, with all scores and errors."])
 
 
 def scores_explained(run: Run) -> list[str]:

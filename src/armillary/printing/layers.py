@@ -35,11 +35,29 @@ def table(run: Run) -> pd.DataFrame:
     )
 
 
-def printed(run: Run) -> Panels:
-    """The table for a terminal: bias-corrected values first, one SE after ±, nulls in columns of their own."""
+def printed(run: Run, *, wide: bool = False) -> Panels:
+    """The table for a terminal: bias-corrected values, one SE after ±; with `wide` also plug-in values and nulls."""
     about, rows = run.provenance, table(run)
-    columns = [
-        Column("layer", [str(layer) for layer in rows.index]),
+    read = f"{numbered(about['contexts'], 'window')} of {about['length']} tokens"
+    title = f"{about['model']} on {about['corpus']}: {read}"
+    layers = Column("layer", [str(layer) for layer in rows.index])
+    return Panels(title, [layers, *(all_columns(rows) if wide else first_columns(rows))], caption(run, wide=wide))
+
+
+def first_columns(rows: pd.DataFrame) -> list[Column]:
+    """What fits 80 columns: the shares of position and context, the stable rank, the norm."""
+    return [
+        corrected(rows, "position %", "position_share", 100, 2),
+        Column("context %", plain(rows.context_share, 100, 1)),
+        Column("null", plain(rows.context_share_floor, 100, 1), quiet=True),
+        corrected(rows, heading("position/rank_stable_corrected"), "rank_stable", 1, 2),
+        Column(heading("norms/norm"), erring(rows.norm, rows.norm_se, 1, 1)),
+    ]
+
+
+def all_columns(rows: pd.DataFrame) -> list[Column]:
+    """Every result of the table, with its plug-in estimate and its null."""
+    return [
         *estimate(rows, "position %", "position_share", 100, (2, 2)),
         Column("context %", plain(rows.context_share, 100, 1)),
         Column("null", plain(rows.context_share_floor, 100, 1), quiet=True),
@@ -48,18 +66,20 @@ def printed(run: Run) -> Panels:
         *estimate(rows, heading("position/relative_norm_corrected"), "relative_norm", 1, (3, 3)),
         Column(heading("norms/norm"), erring(rows.norm, rows.norm_se, 1, 1)),
     ]
-    read = f"{numbered(about['contexts'], 'window')} of {about['length']} tokens"
-    return Panels(f"{about['model']} on {about['corpus']}: {read}", columns, caption(run))
 
 
 def estimate(rows: pd.DataFrame, name: str, result: str, times: int, digits: tuple[int, int]) -> list[Column]:
     """A bias-corrected result with its error, the plug-in estimate and its null."""
-    corrected, error = (rows[f"{result}_corrected{ending}"] for ending in ("", "_se"))
     return [
-        Column(name, erring(corrected, error, times, digits[0])),
+        corrected(rows, name, result, times, digits[0]),
         Column("plug-in", plain(rows[result], times, digits[0]), quiet=True),
         Column("null", plain(rows[f"{result}_null"], times, digits[1]), quiet=True),
     ]
+
+
+def corrected(rows: pd.DataFrame, name: str, result: str, times: int, digits: int) -> Column:
+    """A bias-corrected result with its error."""
+    return Column(name, erring(rows[f"{result}_corrected"], rows[f"{result}_corrected_se"], times, digits))
 
 
 def plain(values: pd.Series, times: int, digits: int) -> list[str]:
@@ -72,21 +92,30 @@ def erring(values: pd.Series, errors: pd.Series, times: int, digits: int) -> lis
     return [with_error(times * value, times * error, digits) for value, error in zip(values, errors, strict=True)]
 
 
-def caption(run: Run) -> str:
+def caption(run: Run, *, wide: bool = False) -> str:
     """How to read the table, and what was left out."""
     reason = why_no_error(run.results)
     lines = [f"{reason[0].upper()}{reason[1:]}."] if reason else []
     if optional(run.results, "norms/norm_se") is not None and np.isfinite(array(run.results, "norms/norm_se")).any():
         over = draws_of(str(run.provenance.get("groups", "")))
         lines.insert(0, f"± is one standard error (SE) over {over}. –: not estimable, position is within 3 SE of 0.")
-    lines += [
-        "plug-in: the documents' own formula, with its small-sample bias. "
-        "null: circularly shifted windows (context: permutation null).",
-    ]
-    if "outliers" in run.results.children and (count := run.results["outliers"].sizes["outlier"]):
-        texts = pd.Series(run.results["outliers"].text.values.astype(str)).value_counts()
-        named = ", ".join(f"'{text}' ×{times}" for text, times in texts.head(4).items())
-        what = "left out" if run.provenance.get("outliers") == "drop" else "kept"
-        tokens = "1 token of massive norm was" if count == 1 else f"{count} tokens of massive norm were"
-        lines.append(f"{tokens} {what}: {named}{', …' if len(texts) > 4 else ''}.")
-    return "\n".join(lines)
+    if wide:
+        lines.append(
+            "plug-in: the documents' own formula, with its small-sample bias. "
+            "null: circularly shifted windows (context: permutation null)."
+        )
+    else:
+        lines.append("null: the context share of permuted windows. --wide adds plug-in estimates and the other nulls.")
+    return "\n".join([*lines, *massive_tokens(run)])
+
+
+def massive_tokens(run: Run) -> list[str]:
+    """Which tokens of massive norm were left out or kept, in one line; nothing where there were none."""
+    count = run.results["outliers"].sizes["outlier"] if "outliers" in run.results.children else 0
+    if not count:
+        return []
+    texts = pd.Series(run.results["outliers"].text.values.astype(str)).value_counts()
+    named = ", ".join(f"'{text}' ×{times}" for text, times in texts.head(4).items())
+    what = "left out" if run.provenance.get("outliers") == "drop" else "kept"
+    tokens = "1 token of massive norm was" if count == 1 else f"{count} tokens of massive norm were"
+    return [f"{tokens} {what}: {named}{', …' if len(texts) > 4 else ''}."]

@@ -22,20 +22,20 @@ class Shown(NamedTuple):
     printed: RenderableType
 
 
-def decomposition(run: Run) -> Shown:
-    """How the layers split into position, context and residual."""
-    return Shown(layers.table(run), layers.printed(run))
+def decomposition(run: Run, *, wide: bool = False) -> Shown:
+    """How the layers split into position, context and residual; `wide` prints plug-in estimates and all nulls too."""
+    return Shown(layers.table(run), layers.printed(run, wide=wide))
 
 
-def overview(run: Run) -> Shown:
+def overview(run: Run, *, wide: bool = False) -> Shown:
     """What there is to show: the first kind of result that a run has; what is missing, and what adds it."""
     held = set(run.results.children)
     if simulated(run.results) and simulation.GROUP in held:
         return Shown(simulation.rows(run), simulation.printed(run))
     if held.issuperset(layers.GROUPS):
-        return decomposition(run)
+        return decomposition(run, wide=wide)
     if held & {"taxonomy", "heads"}:
-        rows = heads.head_table(run)
+        rows = heads.heads_table(run)
         return Shown(rows, Group(heads.summary(run, rows), Text(missing(run))))
     if sweep.SWEEP in held:
         return Shown(sweep.rows(run), sweep.printed(run))

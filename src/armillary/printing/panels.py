@@ -14,17 +14,22 @@ GAP = 2
 
 
 class Column(NamedTuple):
-    """A heading and the texts below it; words stand to the left, numbers to the right, what is quiet is dim."""
+    """A heading and the texts below it; words stand to the left, numbers to the right, what is quiet is dim.
+
+    With `limit`, longer texts go on in the next line.
+    """
 
     heading: str
     cells: list[str]
     words: bool = False
     quiet: bool = False
+    limit: int = 0
 
     @property
     def width(self) -> int:
         """As wide as the widest cell, and as the longest word of the heading; % stays with its word."""
-        return max(map(len, [*self.heading.replace(" %", "_%").split(), *self.cells]))
+        widest = max(map(len, [*self.heading.replace(" %", "_%").split(), *self.cells]))
+        return min(widest, self.limit) if self.limit else widest
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from armillary.probes.control import repeats
 from armillary.probes.dissection import RANK, weight_dissection
 from armillary.probes.qk_smoothness import qk_smoothness
 from armillary.probes.reloading import of_memory, refuse_another, reloaded
-from armillary.probes.six_panels import six_panels
+from armillary.probes.six_panels import head_examples, six_panels
 from armillary.results import measuring as results
 from armillary.results import store
 from armillary.results.reading import require
@@ -23,7 +23,7 @@ from armillary.system.threads import one_core_each
 SHARE_WINDOWS = 8
 """From how many of the run's windows the shares of constituents and the smoothness of logits are taken."""
 
-INPUTS = ("constituents", "dissection", "qk_smoothness", "six_panels")
+INPUTS = ("constituents", "dissection", "qk_smoothness", "six_panels", "head_examples")
 """The groups that need the attentions' inputs, in the order in which they are made."""
 
 
@@ -38,7 +38,8 @@ def named(run: Run, view: View | None = None, *, progress: bool = True, **option
     refuse_another(run, view)
     found = {"repeats": repeats(view, run, progress)} if "repeats" in missing else {}
     if "attention" in run.results:
-        found |= positional(view, run, missing, progress)
+        before = found["repeats"] if "repeats" in found else run.results["repeats"].to_dataset()
+        found |= positional(view, run, missing, before, progress)
     return with_names(run, found)
 
 
@@ -48,7 +49,7 @@ def missing_groups(run: Run) -> list[str]:
     return [name for name in wanted if name not in run.results]
 
 
-def positional(view: View, run: Run, missing: list[str], progress: bool) -> dict[str, xr.Dataset]:
+def positional(view: View, run: Run, missing: list[str], repeated: xr.Dataset, progress: bool) -> dict[str, xr.Dataset]:
     """What is missing of the groups that need the attentions' inputs; each is announced before it is made."""
     windows = min(SHARE_WINDOWS, run.results["corpus"].sizes["context"])
     # The position vectors add up to zero: T positions span T − 1 directions at most.
@@ -70,6 +71,10 @@ def positional(view: View, run: Run, missing: list[str], progress: bool) -> dict
         "six_panels": (
             "one head is read in one window, as an example of what makes its scores",
             lambda: six_panels(view, run, groups["constituents"].share),
+        ),
+        "head_examples": (
+            "three heads are read in a window of repeated tokens, where they act",
+            lambda: head_examples(view, run, repeated),
         ),
     }
     for name in (name for name in INPUTS if name in missing):

@@ -1,11 +1,11 @@
-"""One head in one window as an example: its scores by what makes them, the scores themselves, and the attention."""
+"""Single heads in one window as examples: their scores by what makes them, the scores themselves, the attention."""
 
 from itertools import product
 
 import numpy as np
 import xarray as xr
 from einops import einsum
-from jaxtyping import Float
+from jaxtyping import Float, Int, Shaped
 
 from armillary.attention.patterns import allowed_keys, rows
 from armillary.corpora.tokens import token_text
@@ -13,13 +13,18 @@ from armillary.models.attention import AttentionCall
 from armillary.models.parts import query_key_parts
 from armillary.models.view import View
 from armillary.probes.constituents import call_of
+from armillary.probes.control import shared_prefix
 from armillary.probes.inputs import Known, input_parts, known_parts
+from armillary.probes.repeats import repeated_windows
 from armillary.results.measuring import described
-from armillary.results.schema.naming import PARTS
+from armillary.results.schema.naming import EXAMPLES, PARTS
 from armillary.results.store import Run
 
 POSITIONS = 64
 """How many positions are kept at most, from the first on."""
+
+COPY = 16
+"""Tokens in a copy of the window in which heads that repeat are shown: few enough for their names beside a panel."""
 
 Panel = Float[np.ndarray, "query key"]
 
@@ -32,18 +37,57 @@ def six_panels(view: View, run: Run, share: xr.DataArray, *, context: int = 0) -
     """
     block, head = most_positional(share)
     ids = run.results["corpus"].tokens.values[context].astype(np.int64)
+    panels = panels_of(view, run, ids, block, head)
+    variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
+        name: (("query", "key"), values) for name, values in panels.items()
+    }
+    texts = token_texts(view, ids)
+    numbers = {name: ((), np.array(value)) for name, value in (("block", block), ("head", head), ("context", context))}
+    return described("six_panels", xr.Dataset(variables | {"text": (("query",), texts)} | numbers))
+
+
+def head_examples(view: View, run: Run, repeats: xr.Dataset) -> xr.Dataset:
+    """The same of the clearest induction, previous-token and duplicate-token head, in a window where these act.
+
+    The window is random tokens of the run's text, repeated once; the heads are those of the highest scores of the
+    repeated-token test, whether or not these give them a kind.
+    """
+    tokens = run.results["corpus"].tokens.values.astype(np.int64)
+    prefix, seed = shared_prefix(tokens), int(run.provenance["seed"])
+    copy = min(COPY, (tokens.shape[1] - len(prefix)) // 2)
+    ids = repeated_windows(view, tokens, prefix, windows=1, copy=copy, seed=seed)[0]
+    places = [best_of(repeats[f"{kind}_repeats"]) for kind in EXAMPLES]
+    each = [panels_of(view, run, ids, block, head) for block, head in places]
+    variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
+        name: (("example", "query", "key"), np.stack([panels[name] for panels in each])) for name in each[0]
+    }
+    variables |= {"text": (("query",), token_texts(view, ids)), "kind": (("example",), np.array(EXAMPLES, dtype=str))}
+    variables |= {
+        name: (("example",), np.array([place[axis] for place in places])) for axis, name in enumerate(("block", "head"))
+    }
+    return described("head_examples", xr.Dataset(variables))
+
+
+def best_of(scores: xr.DataArray) -> tuple[int, int]:
+    """Block and head of the highest mean score."""
+    mean = scores.mean("repeat").transpose("block", "head").values
+    block, head = np.unravel_index(np.where(np.isfinite(mean), mean, -np.inf).argmax(), mean.shape)
+    return int(block), int(head)
+
+
+def panels_of(view: View, run: Run, ids: Int[np.ndarray, " position"], block: int, head: int) -> dict[str, Panel]:
+    """The panels of one head in one window, of its first positions; cells that a query may not see are NaN."""
     known, call = known_parts(view, run, block, len(ids)), call_of(view, ids, block)
     kept = min(len(ids), POSITIONS)
     allowed = allowed_keys(call, slice(0, kept))[0, 0, :, :kept].cpu().numpy()
     panels = head_parts(view, call, known, head, kept)
     panels |= {"logits": head_logits(view, call, head, kept), "pattern": head_pattern(call, head, kept)}
-    variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
-        name: (("query", "key"), np.where(allowed, values, np.nan).astype(np.float32))
-        for name, values in panels.items()
-    }
-    texts = np.array([token_text(view.tokenizer, int(token)) for token in ids[:kept]], dtype=str)
-    numbers = {name: ((), np.array(value)) for name, value in (("block", block), ("head", head), ("context", context))}
-    return described("six_panels", xr.Dataset(variables | {"text": (("query",), texts)} | numbers))
+    return {name: np.where(allowed, values, np.nan).astype(np.float32) for name, values in panels.items()}
+
+
+def token_texts(view: View, ids: Int[np.ndarray, " position"]) -> Shaped[np.ndarray, " query"]:
+    """The texts of the tokens that are kept, escaped."""
+    return np.array([token_text(view.tokenizer, int(token)) for token in ids[:POSITIONS]], dtype=str)
 
 
 def most_positional(share: xr.DataArray) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from armillary.measures.sphere.decoding import settled_layer
 from armillary.measures.sphere.paths import mean_path, paths
 from armillary.measures.sphere.projection import principal_directions, share_along
 from armillary.models import load
-from armillary.models.decoding import decoded, has_head, refuse_headless
+from armillary.models.decoding import has_head, likeliest, refuse_headless
 from armillary.models.states import reading
 from armillary.models.view import View
 from armillary.probes.control import CONTROL_SEED
@@ -76,6 +76,14 @@ def travel_groups(view: View, ids: Ids, *, seed: int, lens: bool | None, umap: b
     return {"travel": described("travel", whole).assign_attrs(about)}
 
 
+def followed(view: View, ids: Ids, states: States) -> xr.Dataset:
+    """Where states that were read already stand on the sphere, without the lens and without the control."""
+    stream = [torch.from_numpy(state).to(view.model.device, view.model.dtype) for state in states]
+    places, _ = places_of(view, on_sphere(view, stream), seed=0, umap=False)
+    counted = counted_tokens(view, ids)
+    return places.assign(text=("position", texts_of(view, ids)), counted=("position", counted))
+
+
 def stream_states(view: View, ids: Ids) -> list[torch.Tensor]:
     """The hidden states [position, d_model] of every layer, before a final norm; refused where not finite."""
     with torch.inference_mode(), reading(view, attention=False) as read:
@@ -130,13 +138,8 @@ def texts_of(view: View, ids: Int[np.ndarray, "*batch"]) -> np.ndarray:
 def lens_of(view: View, stream: list[torch.Tensor]) -> xr.Dataset:
     """What every state decodes to: the likeliest tokens with their probabilities, and where the first one settles."""
     states = torch.stack(stream)
-    tokens, probabilities = [], []
-    for some in decoded(view, states.flatten(0, 1)):
-        top = some.logits.float().softmax(-1).topk(min(CHOICES, some.logits.shape[-1]))
-        tokens.append(top.indices.cpu())
-        probabilities.append(top.values.cpu())
     shape = (*states.shape[:2], -1)
-    token, probability = (torch.cat(parts).numpy().reshape(shape) for parts in (tokens, probabilities))
+    token, probability = (found.reshape(shape) for found in likeliest(view, states.flatten(0, 1), CHOICES))
     axes = ("layer", "position", "choice")
     return xr.Dataset(
         {

@@ -62,3 +62,15 @@ def fewshot(word: str, shots: int, seed: int = 0) -> FewShot:
         text += f"\nWord: {shown}\nClue: {CLUES[shown]}\n"
         spans.append((start, len(text)))
     return FewShot(f"{text}\nWord: {word}\nClue:", tuple(spans), word)
+
+
+PROMPTS = {
+    "Two names": "When Mary and John went to the store, John gave a drink to",
+    "A repeated list": "red green blue yellow red green blue yellow red green",
+    "A fact": "The capital of Italy is Rome. The capital of France is",
+    "Code": "def double(x):\n    return 2 * x\n\ndef triple(x):\n    return",
+    "Grammar": "The keys to the old cabinet in the hall are on the table, and the door is",
+    "Bytes": "She waved 👋 and said שלום to the crowd.",
+    "A task by examples": fewshot("window", 2).text,
+}
+"""Texts to try, by what they show: who is meant, induction, recall, syntax, agreement, byte tokens, a task."""

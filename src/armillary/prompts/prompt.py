@@ -12,7 +12,7 @@ from jaxtyping import Float
 from armillary.attention.patterns import allowed_keys
 from armillary.corpora.tokens import token_text
 from armillary.errors import RequestError
-from armillary.models.attention import AttentionCall, probabilities, products
+from armillary.models.attention import AttentionCall, Receiver, probabilities, products
 from armillary.models.states import reading
 from armillary.models.view import View
 from armillary.prompts.ids import prompt_ids, read_pass
@@ -34,22 +34,25 @@ _MEANING = {
 }
 
 
-def prompt(view: View, source: Any) -> xr.Dataset:
+def prompt(view: View, source: Any, *, receive: Receiver | None = None) -> xr.Dataset:
     """All maps and states of one text or row of token ids: logits and pattern (block, head, query, key), states, ...
 
     A text is tokenised as the tokenizer does by itself, its own special tokens added; ids are taken as they are.
+    `receive` gets the attention calls on the way.
     """
     view.known_family("attention maps")
     ids = prompt_ids(view, source)
     refuse_if_too_long(view, len(ids))
     maps: dict[str, list[np.ndarray]] = {name: [] for name in ("logits", "pattern", "allowed", "output_norm")}
 
-    def receive(call: AttentionCall) -> None:
+    def read_call(call: AttentionCall) -> None:
         for name, value in maps_of(view, call).items():
             maps[name].append(value)
+        if receive is not None:
+            receive(call)
 
     with torch.inference_mode(), reading(view, attention=False) as read:
-        read_pass(view, ids, receive)
+        read_pass(view, ids, read_call)
         states, _ = read.take(view.n_blocks)
     variables: dict[str, Any] = {
         "token": ("position", ids),

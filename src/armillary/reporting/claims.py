@@ -4,7 +4,18 @@ from collections.abc import Sequence
 from html import escape
 
 from armillary.printing.claims import NUMBERS, number, summary
-from armillary.verdicts.claim import DOCUMENTS, VERDICTS, Verdict
+from armillary.reporting.kinds import NO, UNCLEAR, YES, Answer
+from armillary.verdicts.claim import (
+    ABSENT,
+    APPROXIMATE,
+    ASYMPTOTIC,
+    DOCUMENTS,
+    EXACT,
+    FALSE,
+    VACUOUS,
+    VERDICTS,
+    Verdict,
+)
 
 CLAIMS = "claims"
 """The name of the section."""
@@ -19,6 +30,17 @@ def claims_section(found: Sequence[Verdict]) -> str:
         'aria-label="search the claims"> <span id="claims-count"></span></p>'
         f'<div class="claims" id="claims-table">{table(found)}</div></section>'
     )
+
+
+def claims_answer(found: Sequence[Verdict]) -> list[Answer]:
+    """How many claims hold, for the first screen; nothing where the run holds none."""
+    if not found:
+        return []
+    held = sum(one.verdict in (EXACT, ASYMPTOTIC, APPROXIMATE) for one in found)
+    failed = sum(one.verdict in (FALSE, VACUOUS, ABSENT) for one in found)
+    verdict = NO if failed else YES if held == len(found) else UNCLEAR
+    said = f"{held} of {len(found)} hold, {failed} do not, {len(found) - held - failed} are not decided here"
+    return [Answer("Do all claims of the documents hold?", verdict, said, f"section-{CLAIMS}")]
 
 
 def counts(found: Sequence[Verdict]) -> str:

@@ -7,25 +7,25 @@ import plotly.graph_objects as go
 import xarray as xr
 
 from armillary.figures import ERRORS, SECTIONS
-from armillary.figures.comparison import AXES, compare_figure, compare_finding
-from armillary.figures.kit.style import HEIGHT
-from armillary.figures.kit.words import counted, span
-from armillary.reporting.content import command, missing
-from armillary.reporting.kinds import Answer, Plot, Report
-from armillary.reporting.plots import plotted
-from armillary.results.comparing import compare
-from armillary.results.reading import label_of, row_of
-from armillary.results.store import Run
-from armillary.results.two_runs import both_hold, shared_documents
-
-FIRST = (
-    "position/share_corrected",
-    "position/rank_stable_corrected",
-    "context/silhouette",
-    "norms/norm",
-    "mixing/similarity_output",
+from armillary.figures.comparison import (
+    AXES,
+    compare_detail,
+    compare_figure,
+    compare_finding,
+    differences,
+    run_names,
 )
-"""The results that the first screen asks about, as far as both runs hold them."""
+from armillary.figures.kit.style import HEIGHT
+from armillary.figures.kit.units import drawn_estimate
+from armillary.figures.kit.words import counted, largest, number
+from armillary.reporting.content import command, missing
+from armillary.reporting.kinds import NOT_MEASURED, UNCLEAR, YES, Answer, Curve, Plot, Report
+from armillary.reporting.plots import plotted
+from armillary.reporting.questions.asking import by_most
+from armillary.results.comparing import compare
+from armillary.results.reading import array, row_of
+from armillary.results.store import Run
+from armillary.results.two_runs import HEADLINES, both_hold, shared_documents
 
 ENDING = "_difference"
 
@@ -47,12 +47,15 @@ def comparison_report(one: Run, other: Run) -> Report:
     compared = compare(one, other)
     paths = sorted(compared_paths(compared), key=lambda path: order_of(section_of(path)))
     plots = {path: compared_plot(path, one.results, other.results) for path in paths}
-    names = [f"{place}: {run.title}" for place, run in enumerate((one, other), 1)]
+    called = run_names(one, other)
+    names = [f"{place}: {name}" for place, name in enumerate(called, 1)]
     lacking = {name: missing(run.results) for name, run in zip(names, (one, other), strict=True)}
     return Report(
-        title=f"{one.title}, and {other.title}",
-        about=f"The two differ in {settings_in_words(str(compared.attrs['differ_in']))}",
-        answers=[difference(path, plots[path]) for path in FIRST if path in plots] + angle_answer(one, other, compared),
+        title=f"{called[0]}, and {called[1]}",
+        about=f"1: {called[0]}; 2: {called[1]}. They differ in {settings_in_words(str(compared.attrs['differ_in']))}",
+        answers=[difference(path, plots[path], one.results, other.results) for path in HEADLINES if path in plots]
+        + angle_answer(one, other, compared),
+        lead=[plots[path].name for path in HEADLINES if path in plots],
         note=f"{ERRORS} {shared_documents(one, other)}",
         missing=[f"{name}. {sentence}" for name, sentences in lacking.items() for sentence in sentences],
         plots=list(plots.values()),
@@ -97,34 +100,45 @@ def anchor(path: str) -> str:
 def compared_plot(path: str, one: xr.DataTree, other: xr.DataTree) -> Plot:
     """Both runs' curve of one result; its meaning is the schema's."""
 
-    def make() -> tuple[str, go.Figure]:
+    def make() -> tuple[str, go.Figure, str]:
         drawn = compare_figure(path, one, other).update_layout(title=None, height=HEIGHT, margin={"t": 24})
-        return compare_finding(path, one, other), drawn
+        return compare_finding(path, one, other), drawn, compare_detail(path, one, other)
 
     meaning = row_of(path).text
     text = f"Both runs: {meaning}." if meaning else "Both runs."
     return plotted(anchor(path), section_of(path), make, (text, MARGIN, f"/{path} of the two runs"))
 
 
-def difference(path: str, plot: Plot) -> Answer:
-    """Whether the two runs differ in a result."""
-    return Answer(f"Does the {label_of(path)} differ?", plot.finding, plot.name)
+def difference(path: str, plot: Plot, one: xr.DataTree, other: xr.DataTree) -> Answer:
+    """Whether the two runs differ in a result, by how much where most, and both curves."""
+    question = HEADLINES[path]
+    if plot.figure is None:
+        return Answer(question, NOT_MEASURED, plot.finding, plot.name)
+    first, second = (drawn_estimate(results, path).value for results in (one, other))
+    curve = Curve(second, first, str(array(one, path).dims[0])) if first.size == second.size else None
+    if not plot.detail:
+        return Answer(question, UNCLEAR, plot.finding, plot.name, curve)
+    apart = differences(path, one, other)[2]
+    where = f"; significant in {counted(apart, str(array(one, path).dims[0]))}" if apart.any() else ""
+    return Answer(question, YES if apart.any() else UNCLEAR, f"{plot.detail}{where}", plot.name, curve)
 
 
 def angle_answer(one: Run, other: Run, compared: xr.DataTree) -> list[Answer]:
     """Whether the positional bases point the same way, where both runs hold one."""
     if not both_hold(one, other, "residual", "position"):
         return []
-    return [Answer("Are the positional bases aligned?", angle_sentence(compared.children["angles"].to_dataset()), None)]
+    return [angles_said(compared.children["angles"].to_dataset())]
 
 
-def angle_sentence(angles: xr.Dataset) -> str:
+def angles_said(angles: xr.Dataset) -> Answer:
     """The smallest principal angle of each layer, beside the 5 % point of random subspaces."""
+    question = "Are the positional bases aligned?"
     smallest = np.degrees(angles.angle.values[:, 0]) if "angle" in angles else np.full(1, np.nan)
     if not np.isfinite(smallest).any():
-        return "Not estimable: there are no principal angles between the two positional bases"
+        return Answer(question, UNCLEAR, "Not estimable: there are no principal angles between them", None)
     null = np.degrees(angles.angle_null.values[:, 0])
-    return (
-        f"Closer than random subspaces (5 % level) in {counted(smallest < null)}: smallest principal angle of their "
-        f"{angles.attrs['between']} {span(smallest)} degrees, null {span(null)}"
-    )
+    near = smallest < null
+    best = largest(-smallest)
+    angle = f"{number(float(smallest[best]))}° (layer {best})"
+    said = f"Closer than random subspaces in {counted(near)}; smallest angle {angle}"
+    return Answer(question, by_most(near, np.isfinite(smallest)), said, None, Curve(smallest, null))

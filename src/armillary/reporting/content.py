@@ -8,9 +8,12 @@ import plotly.graph_objects as go
 import xarray as xr
 
 from armillary.figures import ERRORS, Figure, available
-from armillary.reporting.answers import answers
+from armillary.reporting.claims import claims_answer
+from armillary.reporting.heads import heads_of
 from armillary.reporting.kinds import Plot, Report
+from armillary.reporting.numbers import layers_table
 from armillary.reporting.plots import plotted
+from armillary.reporting.questions import answers, shown_by_default
 from armillary.results.reading import lacking, simulated, why_no_error
 from armillary.results.store import Run
 from armillary.system.texts import numbered
@@ -21,27 +24,31 @@ LETTERS = 100
 
 
 def run_report(run: Run) -> Report:
-    """The report of one run, figures in the order of the registry."""
+    """The report of one run, figures by section, those that answer a question first."""
     title = run.title
     plots = [figure_plot(figure, run.results) for figure in available(run.results)]
+    claims = verdicts_of(run.results)
     return Report(
         title=title,
         about=reading(run),
-        answers=answers(run.results, plots),
+        answers=[*answers(run.results, plots), *claims_answer(claims)],
         note=ERRORS,
         missing=missing(run.results),
         plots=plots,
         sources={title: run.provenance},
         command=command(run),
-        claims=verdicts_of(run.results),
+        claims=claims,
+        lead=shown_by_default(plots),
+        heads=heads_of(run.results),
+        layers=layers_table(run.results),
     )
 
 
 def figure_plot(figure: Figure, results: xr.DataTree) -> Plot:
     """A figure of the registry, drawn."""
 
-    def make() -> tuple[str, go.Figure]:
-        return figure.finding(results), figure.draw(results)
+    def make() -> tuple[str, go.Figure, str]:
+        return figure.finding(results), figure.draw(results), figure.detail(results)
 
     return plotted(figure.name, figure.section, make, (figure.text, figure.formula, figure.source))
 

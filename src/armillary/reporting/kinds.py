@@ -3,17 +3,32 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Float
 
 from armillary.verdicts.claim import Verdict
 
+YES, NO, UNCLEAR, NOT_MEASURED = "Yes", "No", "Unclear", "Not measured"
+"""The verdicts of the first screen. Unclear: the intervals or nulls of this run allow neither yes nor no."""
+
+
+class Curve(NamedTuple):
+    """What a card draws as a small line: a value per layer, block or step, and its null where there is one."""
+
+    values: Float[np.ndarray, " layer"]
+    null: Float[np.ndarray, " layer"] | None = None
+    axis: str = "layer"
+
 
 class Answer(NamedTuple):
-    """One question of the first screen, what the run says to it, and the name of the plot that shows it."""
+    """One question of the first screen: the verdict, one sentence, the plot or section that shows it, a small curve."""
 
     question: str
+    verdict: str
     text: str
     plot: str | None
+    curve: Curve | None = None
 
 
 class Plot(NamedTuple):
@@ -29,12 +44,30 @@ class Plot(NamedTuple):
     text: str
     formula: str
     source: str
+    detail: str = ""
+
+
+class Heads(NamedTuple):
+    """All that a run knows of each head: names, kinds in words, what was measured, and the values in words.
+
+    `rows` are the section and the label of each line of a card, `values` a text for each head and line. `maps` are mean
+    attention maps, a query bin after the other, 0 to 255 by square root; `bins` is how many there are to a side.
+    """
+
+    names: Sequence[str]
+    kinds: Sequence[str]
+    rows: Sequence[tuple[str, str]]
+    values: Sequence[Sequence[str]]
+    maps: bytes = b""
+    bins: int = 0
 
 
 class Report(NamedTuple):
     """All that a page shows. `sources` has the provenance of each run by name, `command` makes the page again.
 
-    `missing` says what the runs do not hold and which commands add it. `claims` are the verdicts that a run holds.
+    `missing` says what the runs do not hold and which commands add it. `claims` are the verdicts that a run holds,
+    `heads` all that it knows of each head, `layers` its main numbers by layer as a table in HTML. `lead` names the
+    plots that are shown unfolded, in their order.
     """
 
     title: str
@@ -46,3 +79,6 @@ class Report(NamedTuple):
     sources: Mapping[str, Mapping[str, Any]]
     command: str
     claims: Sequence[Verdict] = ()
+    heads: Heads | None = None
+    layers: str = ""
+    lead: Sequence[str] = ()

@@ -3,7 +3,8 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -14,35 +15,41 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from armillary._version import __version__
-from armillary.figures.kit.colours import THEMES, css_variables
+from armillary.figures.kit.colours import ON_DARK, THEMES, css_variables
 from armillary.figures.kit.style import HEIGHT, template
 from armillary.reporting.claims import CLAIMS, claims_section
-from armillary.reporting.kinds import Answer, Plot, Report
+from armillary.reporting.formulas import formula
+from armillary.reporting.heads import heads_table
+from armillary.reporting.kinds import NOT_MEASURED, Answer, Heads, Plot, Report
+from armillary.reporting.sparkline import sparkline
 
 
 def page(report: Report) -> str:
     """The whole file. The words come first and plotly last, so that a reader sees the answers while it loads."""
     scripts = [asset("page.js"), get_plotlyjs()]
-    data = {"themes": json.dumps({name: template(name).to_plotly_json() for name in THEMES})}
-    data |= {f"data-{plot.name}": figure_json(plot.figure) for plot in report.plots if plot.figure is not None}
-    sections = [(name, list(plots)) for name, plots in groupby(report.plots, key=lambda plot: plot.section)]
+    sections = [(name, ordered(plots, report.lead)) for name, plots in by_section(report.plots)]
+    names = [*(name for name, _ in sections), *([CLAIMS] if report.claims else [])]
     return "\n".join(
         [
             "<!doctype html>",
             '<html lang="en">',
             head(report.title, scripts),
             "<body>",
-            header([*(name for name, _ in sections), *([CLAIMS] if report.claims else [])]),
+            header(names),
+            '<div class="frame">',
+            side_list(sections, report),
             "<main>",
             first_screen(report),
-            *(section(name, plots) for name, plots in sections),
+            *(section(name, plots, report) for name, plots in sections),
             *([claims_section(report.claims)] if report.claims else []),
             "</main>",
+            "</div>",
             footer(report),
             glossary(),
+            '<dialog id="head-card" aria-label="one attention head"></dialog>',
             *(
                 f'<script type="application/json" id="{escape(name)}">{inert(text)}</script>'
-                for name, text in data.items()
+                for name, text in stored(report).items()
             ),
             *(f"<script>{script}</script>" for script in scripts),
             "</body>",
@@ -50,6 +57,27 @@ def page(report: Report) -> str:
             "",
         ]
     )
+
+
+def stored(report: Report) -> dict[str, str]:
+    """What the scripts of the page read: the colours of both themes, the heads, every figure's data."""
+    data = {"themes": json.dumps({name: template(name).to_plotly_json() for name in THEMES})}
+    data["dark-colours"] = json.dumps(ON_DARK)
+    if report.heads is not None:
+        cards = report.heads._asdict() | {"maps": base64.b64encode(report.heads.maps).decode()}
+        data["heads"] = json.dumps(cards, ensure_ascii=False)
+    return data | {f"data-{plot.name}": figure_json(plot.figure) for plot in report.plots if plot.figure is not None}
+
+
+def by_section(plots: Iterable[Plot]) -> list[tuple[str, list[Plot]]]:
+    """The figures of each section."""
+    return [(name, list(some)) for name, some in groupby(plots, key=lambda plot: plot.section)]
+
+
+def ordered(plots: Iterable[Plot], lead: Sequence[str]) -> list[Plot]:
+    """Figures that are shown unfolded first, in the order of the questions that they answer."""
+    place = {name: number for number, name in enumerate(lead)}
+    return sorted(plots, key=lambda plot: place.get(plot.name, len(place)))
 
 
 @cache
@@ -105,33 +133,94 @@ def heading(section: str) -> str:
     return section.replace("_", " ").capitalize()
 
 
+def side_list(sections: Iterable[tuple[str, Sequence[Plot]]], report: Report) -> str:
+    """All figures by their findings, folded on a narrow page, with a field to search them."""
+    parts = []
+    for name, plots in sections:
+        items = "".join(
+            f'<li><a href="#{escape(plot.name)}" title="{escape(plot.name)}">{escape(plot.finding)}</a></li>'
+            for plot in plots
+        )
+        parts.append(f"<h2>{escape(heading(name))}</h2><ul>{items}</ul>")
+    count = len(report.plots)
+    return (
+        f'<details id="list"><summary>All {count} figures</summary>'
+        '<p><input type="search" id="figures-words" placeholder="search figures" aria-label="search the figures"></p>'
+        f"{''.join(parts)}</details>"
+    )
+
+
 def first_screen(report: Report) -> str:
     """Title, what was read, the questions with their answers, and what the run does not hold."""
-    lines = "".join(map(card, report.answers))
+    lines = "".join(card(answer) for answer in report.answers if answer.verdict != NOT_MEASURED or answer.plot)
+    unasked = "".join(
+        f"<li>{escape(answer.question)} {prose(answer.text)}</li>"
+        for answer in report.answers
+        if answer.verdict == NOT_MEASURED and not answer.plot
+    )
+    not_asked = f'<div class="unasked"><b class="verdict not-measured">{NOT_MEASURED}</b><ul>{unasked}</ul></div>'
     missing = "".join(f'<p class="note missing">{escape(sentence)}</p>' for sentence in report.missing)
+    folded = f"<details><summary>What this run does not hold</summary>{missing}</details>" if missing else ""
+    numbers = f'<details id="layers"><summary>Numbers by layer</summary>{report.layers}</details>'
     return (
         f'<section id="top"><h1>{escape(report.title)}</h1><p class="about">{escape(report.about)}</p>'
-        f'<dl class="answers">{lines}</dl><p class="note">{escape(report.note)}</p>{missing}</section>'
+        f'<dl class="answers">{lines}</dl>{not_asked if unasked else ""}'
+        f'<p class="note">{escape(report.note)}</p>{numbers if report.layers else ""}{folded}</section>'
     )
 
 
 def card(answer: Answer) -> str:
-    """A question and its answer, which leads to the figure."""
+    """A question, the verdict as word and colour, one sentence, and a small curve; it leads to the figure."""
+    name = answer.verdict.lower().replace(" ", "-")
+    verdict = f'<b class="verdict {name}">{escape(answer.verdict)}</b>'
     text = prose(answer.text)
-    linked = f'<a href="#{escape(answer.plot)}">{text}</a>' if answer.plot else text
-    return f"<div><dt>{escape(answer.question)}</dt><dd>{linked}</dd></div>"
+    link = f' <a class="more" href="#{escape(answer.plot)}" aria-label="the figure">figure →</a>' if answer.plot else ""
+    curve = sparkline(answer.curve) if answer.curve is not None else ""
+    return f'<div class="{name}"><dt>{escape(answer.question)}</dt><dd><p>{verdict} {text}</p>{curve}{link}</dd></div>'
 
 
 def prose(text: str) -> str:
-    """A sentence, escaped, whose lines do not break between a number and its error or its per cent."""
-    return escape(text).replace(" %", "\u00a0%").replace(" ± ", "\u00a0±\u00a0")
+    """A sentence, escaped, with heads as links to their cards and code in backticks.
 
-
-def section(name: str, plots: Iterable[Plot]) -> str:
-    """A heading and its figures."""
-    return (
-        f'<section id="section-{escape(name)}"><h2>{escape(heading(name))}</h2>{"".join(map(article, plots))}</section>'
+    Lines do not break between a number and its error or its per cent.
+    """
+    fixed = (
+        escape(text)
+        .replace(" %", "\u00a0%")
+        .replace(" ± ", "\u00a0±\u00a0")
+        .replace(" ×", "\u00a0×")
+        .replace("‘ ", "‘\u00a0")
     )
+    linked = re.sub(r"\bL(\d+)H(\d+)\b", r'<a class="head" href="#L\1H\2">L\1H\2</a>', fixed)
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", linked)
+
+
+def section(name: str, plots: Sequence[Plot], report: Report) -> str:
+    """A heading, the figures that answer a question, and the others folded; the heads' table with the heads."""
+    shown = [plot for plot in plots if plot.name in report.lead]
+    others = [plot for plot in plots if plot.name not in report.lead]
+    folded = ""
+    if others:
+        count = f"{len(others)} figure{'' if len(others) == 1 else 's'}" if not shown else f"{len(others)} more"
+        articles = "".join(map(article, others))
+        folded = f'<details class="details"><summary>Details: {count}</summary>{articles}</details>'
+    heads = heads_section(report.heads) if report.heads and name == heads_home(report) else ""
+    return (
+        f'<section id="section-{escape(name)}"><h2>{escape(heading(name))}</h2>'
+        f"{''.join(map(article, shown))}{folded}{heads}</section>"
+    )
+
+
+def heads_home(report: Report) -> str:
+    """The section in which the table of heads stands: that of heads, else the first whose figures know heads."""
+    held = [plot.section for plot in report.plots]
+    return next((name for name in ("heads", "weights", *held) if name in held), "")
+
+
+def heads_section(heads: Heads) -> str:
+    """All heads as a table, folded; every name opens the head's card."""
+    table = heads_table(heads)
+    return f'<details id="all-heads"><summary>All {len(heads.names)} heads</summary>{table}</details>'
 
 
 def article(plot: Plot) -> str:
@@ -144,12 +233,18 @@ def article(plot: Plot) -> str:
         f'<button type="button" data-save="{kind}" data-figure="{name}">{kind.upper()}</button>'
         for kind in ("csv", "svg", "png")
     )
+    detail = f'<p class="detail">{prose(plot.detail)}.</p>' if plot.detail else ""
+    measured = (
+        "<details><summary>How it is measured</summary>"
+        f'<p class="formula">{formula(plot.formula)}</p><p class="source">{escape(plot.source)}</p></details>'
+        if plot.formula or plot.source
+        else ""
+    )
     return (
         f'<article id="{name}"><h3>{prose(plot.finding)}</h3>'
-        f'<div class="plot" data-figure="{name}" style="height:{height}px" role="img" '
-        f'aria-label="{escape(plot.finding)}"></div>'
-        f'<div class="words"><p>{escape(plot.text)}</p><p class="formula">{escape(plot.formula)}</p>'
-        f'<p class="source">{escape(plot.source)}</p><p class="save">{buttons}</p></div></article>'
+        f'<div class="picture"><div class="plot" data-figure="{name}" style="height:{height}px" role="img" '
+        f'aria-label="{escape(plot.finding)}"></div></div>'
+        f'<div class="words">{detail}<p>{escape(plot.text)}</p>{measured}<p class="save">{buttons}</p></div></article>'
     )
 
 

@@ -32,12 +32,12 @@ def naming(figure: str) -> Iterator[None]:
 
 
 def plotted(
-    name: str, section: str, make: Callable[[], tuple[str, go.Figure]], words: tuple[str, str, str] = ("", "", "")
+    name: str, section: str, make: Callable[[], tuple[str, go.Figure, str]], words: tuple[str, str, str] = ("", "", "")
 ) -> Plot:
-    """A figure with its finding, as `make` gives them; in place of one that fails, the failure in words."""
+    """A figure with its finding and detail, as `make` gives them; in place of one that fails, the failure in words."""
     try:
         with naming(name):
-            finding, drawn = make()
+            finding, drawn, detail = make()
     except FigureFailed as failure:
         return Plot(name, section, str(failure), None, *words)
-    return Plot(name, section, finding, drawn, *words)
+    return Plot(name, section, finding, drawn, *words, detail)

@@ -58,6 +58,7 @@ AXES: dict[str, str] = {
     "score": "differences between two scores",
     "deviation": "standard deviations of scores",
     "keys": "numbers of keys",
+    "example": "heads that are shown as examples",
     "setting": "settings of a simulation: a covariance, and mean and scale of the eigenvalues of W_QK",
     "xi": "values of ξ = tr W / √tr W²",
     "xi_growing": "values of ξ that grow while ξη is held fixed",

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from armillary.errors import RequestError
 from armillary.measures.errors.jackknife import FEWEST, effective_groups, half_width
 from armillary.measures.heldout import FOLDS
-from armillary.measures.massive import TIMES
+from armillary.measures.massive import TIMES, first_ratio
 from armillary.results.schema import GROUPS, Variable
 
 LEVEL = 0.95
@@ -50,6 +50,24 @@ def optional(results: xr.DataTree, path: str, **at: int) -> Float[np.ndarray, ".
 def massive_times(results: xr.DataTree) -> float:
     """How many times the layer's median norm a token of this run must exceed to be massive."""
     return float(numbers(results, "outliers/threshold")) if has(results, "outliers/threshold") else TIMES
+
+
+def first_ratios(results: xr.DataTree) -> Float[np.ndarray, " layer"] | None:
+    """The norm at position 0 over the layer's median norm, whether the run left it out or kept it; None: not known.
+
+    Where it was left out this is the norm of the mean state, where it was kept the mean norm.
+    """
+    if not has(results, "outliers/median_norm"):
+        return None
+    median = numbers(results, "outliers/median_norm")
+    if has(results, "residual/first"):
+        return np.array([first_ratio(*pair) for pair in zip(numbers(results, "residual/first"), median, strict=True)])
+    if not has(results, "residual/norm_groups"):
+        return None
+    norms = array(results, "residual/norm_groups")
+    if "position" not in norms.coords or int(norms.position.values[0]) != 0:
+        return None
+    return np.nanmean(norms.isel(position=0).values.astype(np.float64), axis=1) / median
 
 
 def require(results: xr.DataTree, *groups: str) -> None:
@@ -176,9 +194,10 @@ def estimate(results: xr.DataTree, path: str, **at: int) -> Estimate:
     return Estimate(str(variable.dims[0]), value, se, low, high, draws(results, path))
 
 
-def chosen(count: int, at_most: int) -> Int[np.ndarray, " chosen"]:
-    """Indices of at most that many layers, evenly spread, the first and the last among them."""
-    return np.unique(np.linspace(0, count - 1, min(count, at_most)).round().astype(np.int64))
+def chosen(count: int, at_most: int, among: int | None = None) -> Int[np.ndarray, " chosen"]:
+    """Indices of at most that many layers, evenly spread, the first and the last among them, and one that must be."""
+    spread = np.linspace(0, count - 1, min(count, at_most)).round().astype(np.int64)
+    return np.unique(spread if among is None else np.append(spread, among))
 
 
 def thinned(count: int, at_most: int) -> Int[np.ndarray, " chosen"]:

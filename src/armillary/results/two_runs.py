@@ -9,6 +9,15 @@ from armillary.results.angles import COUNT, MODES
 from armillary.results.store import Run
 
 RUNS = ("one", "other")
+HEADLINES = {
+    "position/share_corrected": "Does the position share differ?",
+    "position/rank_stable_corrected": "Does the stable rank of position differ?",
+    "context/silhouette": "Does clustering by document differ?",
+    "norms/norm": "Does the residual norm differ?",
+    "depth/token_share": "Does the token explain more or less?",
+    "mixing/similarity_output": "Does attention mix tokens differently?",
+}
+"""The six results that are asked about first, as far as both runs hold them, and the questions."""
 SETTINGS = ("model", "model_sha256", "revision", "random_weights", "dtype", "corpus", "corpus_sha256", "contexts",
             "length", "seed", "first", "outliers", "bos", "crossing", "documents", "per_document")  # fmt: skip
 """What makes two runs different, as the provenance names it."""

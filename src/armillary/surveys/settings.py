@@ -22,7 +22,7 @@ def setting(default: Any, help: str, *choices: str) -> Any:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a survey reads and sums."""
+    """How a survey reads and sums; every field is a keyword of `survey`, a flag and a key of the config file."""
 
     contexts: int = setting(64, "Number of windows to read.")
     length: int = setting(128, "Tokens per window, including BOS or CLS.")

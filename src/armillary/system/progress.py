@@ -48,6 +48,17 @@ def progress_of(label: str, total: int, *beside: ProgressColumn, show: bool) -> 
         yield lambda steps: bar.advance(task, steps)
 
 
+@contextmanager
+def waiting(label: str, *, show: bool = True) -> Iterator[None]:
+    """A line that moves for as long as the `with` lasts, where somebody watches; it is gone afterwards."""
+    console = Console(stderr=True)
+    if not show or not console.is_terminal:
+        yield
+        return
+    with console.status(Text(label)):
+        yield
+
+
 def say(line: str) -> None:
     """One plain line on standard error."""
     Console(stderr=True, markup=False, highlight=False, soft_wrap=True).print(line)

@@ -1,11 +1,14 @@
 """Kinds of heads, their scores and their dominant QK terms."""
 
+import re
+
 import numpy as np
 import pytest
 
 from armillary.figures import FIGURES
 from armillary.figures.heads.names import beyond_doubt
 from armillary.figures.kit.colours import HEADS, NULL
+from armillary.figures.kit.words import number
 from armillary.results.schema.naming import KINDS
 
 
@@ -16,15 +19,30 @@ def test_a_share_is_beyond_doubt_where_intervals_do_not_meet(margin):
 
 
 def test_kinds_are_counted_and_weighed_against_the_control(results, changed):
-    assert (
-        FIGURES["head-names"]
-        .finding(results)
-        .startswith("Of 16 heads 2 induction, 2 duplicate-token, 2 previous-token")
-    )
+    figure = FIGURES["head-names"]
+    assert figure.finding(results) == "12 of 16 heads have a kind"
+    assert figure.detail(results).startswith("2 induction, 2 duplicate-token, 2 previous-token")
+    assert "; 4 have no kind" in figure.detail(results)
     wide = changed(results, **{f"taxonomy__{name}_se": 9.0 for name in ("induction", "duplicate", "previous", "sink")})
-    assert ". 2 of 10 scores are significantly above the random-weight control" in FIGURES["head-names"].finding(wide)
-    assert FIGURES["head-names"].finding(changed(results, taxonomy__kind="")).startswith("None of 16 heads")
-    assert FIGURES["head-names"].finding(changed(results, taxonomy__kind="<b>")).startswith("None of 16 heads")
+    assert ". 2 of 10 scores are significantly above the random-weight control" in figure.detail(wide)
+    assert figure.finding(changed(results, taxonomy__kind="")).startswith("None of 16 heads")
+    assert figure.finding(changed(results, taxonomy__kind="<b>")).startswith("None of 16 heads")
+
+
+def test_a_higher_score_of_a_head_of_another_kind_is_named_beside_the_clearest(results, changed):
+    kind = np.full((4, 4), "", dtype="<U9")
+    kind[0, 0], kind[1, 1] = "local", "previous"
+    local = np.full((4, 4), 0.2)
+    local[0, 0], local[1, 1] = 0.822, 0.976
+    run = changed(results, taxonomy__kind=kind, taxonomy__local=local)
+    said = FIGURES["head-scores"].detail(run)
+    assert re.search(r"local 82\.2\d* ± [\d.]+ % \(L0H0.*\), where L1H1 \(previous-token head\) has 97\.6 %", said)
+
+
+def test_every_square_of_the_map_has_all_scores_of_its_head(results):
+    for trace in FIGURES["head-names"].draw(results).data:
+        for (words,), block, head in zip(trace.customdata, trace.y, trace.x, strict=True):
+            assert f"induction {number(100 * results['taxonomy'].induction.values[block, head])} %" in words
 
 
 def test_scores_are_drawn_where_no_head_or_every_head_has_the_kind(results, changed):
@@ -42,7 +60,9 @@ def test_kinds_have_the_names_of_the_field_and_their_colours(results):
 
 
 def test_the_dominant_term_is_written_from_query_to_key(results):
-    assert FIGURES["head-constituents"].finding(results) == (
-        "Dominant QK term: residual → residual in 16 of 16 heads, significantly in 16; "
+    figure = FIGURES["head-constituents"]
+    assert figure.finding(results) == "Residual\u00a0→\u00a0residual is the dominant QK term of 16 of 16 heads"
+    assert figure.detail(results) == (
+        "Residual → residual dominates 16 heads, significantly in 16; "
         "largest share 60.0 ± 8.7 %, residual → residual in L0H0"
     )

@@ -25,7 +25,8 @@ def test_six_panels_share_one_scale_and_leave_out_what_a_softmax_does_not_see(re
     assert np.array_equal(again.z[1:, 1:], scores[3].z[1:, 1:], equal_nan=True)
 
 
-def test_the_example_says_which_head_it_is_and_that_it_is_no_evidence(results, changed):
-    words = "Example, no evidence: L1H2 in one window"
-    assert FIGURES["head-six-panels"].finding(results).startswith(f"{words}, the head with the largest position\u00a0→")
-    assert FIGURES["head-six-panels"].finding(changed(results, constituents__share=None)) == words
+def test_the_example_says_which_head_it_is_and_why(results, changed):
+    figure = FIGURES["head-six-panels"]
+    assert figure.finding(results) == "Example: the QK terms of L1H2 in one window"
+    assert figure.detail(results).startswith("L1H2 has the largest position\u00a0→")
+    assert figure.detail(changed(results, constituents__share=None)) == ""

@@ -18,11 +18,11 @@ def test_every_head_stands_beside_its_null(results, changed, name, path):
     assert "null" in null.name
     assert null.marker.line.color == NULL
     assert null.text == own.text
-    assert ", and 15 of 16 heads exceed the highest" in FIGURES[name].finding(results)
+    assert ", and 15 of 16 heads exceed the highest" in FIGURES[name].detail(results)
     high = changed(results, **{f"{path}_null".replace("/", "__"): 2.0})
-    assert ", and 0 of 16 heads" in FIGURES[name].finding(high)
+    assert ", and 0 of 16 heads" in FIGURES[name].detail(high)
     without = changed(results, **{f"{path}_null".replace("/", "__"): None})
-    assert "this run has no null for it" in FIGURES[name].finding(without)
+    assert "this run has no null for it" in FIGURES[name].detail(without)
 
 
 def test_smoothness_is_the_mean_over_heads_with_a_band_for_the_logits_alone(results):
@@ -41,6 +41,6 @@ def test_smoothness_is_the_mean_over_heads_with_a_band_for_the_logits_alone(resu
     assert bands[3].y[:4] == pytest.approx(curves["logits", "x4"].y + margin)
     assert (
         FIGURES["head-smoothness"]
-        .finding(results)
+        .detail(results)
         .startswith("Energy in frequencies 0 to 10: P Pᵀ 68.6 % (null 22.9 %), P W Pᵀ ")
     )

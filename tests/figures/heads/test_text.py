@@ -20,9 +20,23 @@ def test_the_grid_shows_each_measure_alone_with_students_margin(results):
     assert np.array_equal(shown, np.eye(5, dtype=bool))
 
 
-def test_the_nearest_and_the_farthest_heads_are_drawn(results):
-    names = [trace.name for trace in FIGURES["head-distances"].draw(results).data if trace.fill is None]
+def test_the_nearest_and_the_farthest_heads_are_drawn(results, changed):
+    spread = changed(results, heads__mass_first=0.1)
+    names = [trace.name for trace in FIGURES["head-distances"].draw(spread).data if trace.fill is None]
     assert names == ["L0H0", "L0H1", "L0H2", "L3H1", "L3H2", "L3H3", "mean of all heads"]
+
+
+def test_attention_sinks_are_left_out_of_the_distances_and_counted(results, changed):
+    first = np.full((4, 4), 0.1)
+    first[3, 3] = 0.98
+    run = changed(results, heads__mass_first=first)
+    names = [trace.name for trace in FIGURES["head-distances"].draw(run).data if trace.fill is None]
+    assert "L3H3" not in names
+    detail = FIGURES["head-distances"].detail(run)
+    assert "(L3H2); 1 heads with" not in detail
+    assert "(L3H2); 1 head with most attention on the first token is left out" in detail
+    everywhere = FIGURES["head-distances"].finding(changed(results, heads__mass_first=0.9))
+    assert everywhere == "Every head is an attention sink: no mean distance says more"
 
 
 def test_bins_of_distance_are_named_by_what_they_hold():

@@ -13,8 +13,9 @@ def test_errors_rest_on_what_was_drawn(results):
     assert draws(results, "constituents/share") == draws(results, "qk_smoothness/low_frequency_share_logits") == 7
 
 
-def test_a_title_needs_the_margin_of_all_heads_at_once(results):
+def test_a_title_needs_the_margin_of_all_heads_at_once(results, changed):
     one, margin = per_head(results, "heads/distance"), 0.01 * stats.t.ppf(1 - 0.025 / 16, 15)
-    words = FIGURES["head-distances"].finding(results)
-    assert f"{one.value[-1]:.3f} ± {margin:.3f} tokens (L3H3)" in words
+    run = changed(results, heads__mass_first=0.1)
+    assert f"{one.value[0]:.3f} ± {margin:.3f} tokens (L0H0)" in FIGURES["head-distances"].finding(run)
+    assert f"{one.value[-1]:.3f} ± {margin:.3f} tokens (L3H3)" in FIGURES["head-distances"].detail(run)
     assert labels(results, "heads/distance")[-1] == "L3H3"

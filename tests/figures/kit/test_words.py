@@ -152,7 +152,5 @@ def test_twonn_has_no_band_and_says_why(results):
         "TwoNN, parts of 256 tokens",
     ]
     assert "No interval: it depends on the number of tokens" in figure.text
-    assert (
-        figure.finding(results)
-        == "The intrinsic dimension (TwoNN) is at most 12 (layer 0), 7 at 64 tokens; Gaussian null 30"
-    )
+    assert figure.finding(results) == "The intrinsic dimension (TwoNN) is at most 12 (layer 0)"
+    assert figure.detail(results) == "12 over the layers, 7 at 64 tokens; Gaussian null 30"

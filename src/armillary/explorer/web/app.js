@@ -1,24 +1,30 @@
 // Which view is shown: read from the address, drawn again when it changes.
+import { link, mended, settle, state } from "./address.js";
 import { ask } from "./ask.js";
 import { figures, layers } from "./browse.js";
+import { claims } from "./claims.js";
 import { heads } from "./heads.js";
-import { el, link, problem, read, readColours, state } from "./page.js";
+import { el, hint, problem, read, readColours } from "./page.js";
 
-const VIEWS = { layers: ["Layers", layers], figures: ["Figures", figures], heads: ["Heads", heads], ask: ["Ask", ask] };
+const VIEWS = { heads: ["Heads", heads], ask: ["Ask", ask], layers: ["Layers", layers], figures: ["Figures", figures], claims: ["Claims", claims] };
 const main = document.getElementById("main");
 let run = null;
 let shown = new AbortController();
 
+/** The views that this run has something for. */
+const offered = () => Object.keys(VIEWS).filter((view) => view !== "claims" || run.claims);
+
 function tabs(current) {
-  return Object.entries(VIEWS).map(([view, [title]]) =>
-    el("a", { href: link({ view }), "aria-current": view === current ? "page" : null }, title));
+  return offered().map((view) => el("a", { href: link({ view }), "aria-current": view === current ? "page" : null }, VIEWS[view][0]));
 }
 
 async function show() {
   shown.abort();
   shown = new AbortController();
-  const asked = state().view in VIEWS ? state().view : "layers";
-  const view = run.simulation && asked === "layers" ? "figures" : asked; // a simulation has no layers
+  settle();
+  const wrong = mended(run, offered());
+  document.getElementById("notice").replaceChildren(...wrong.map(hint));
+  const view = state().view || run.opens;
   document.getElementById("views").replaceChildren(...tabs(view));
   document.title = `Armillary: ${VIEWS[view][0].toLowerCase()} of ${run.about.model ?? run.title}`;
   await VIEWS[view][1](main, run, shown.signal);

@@ -1,138 +1,157 @@
-// A prompt: its tokens, shares by layer, maps, the QK terms of a head, the continuation, and what α does.
-import { askedOfModel, modelLine } from "./model.js";
-import { calmly, card, change, el, mosaic, number, place, problem, ramp, slider, state, within } from "./page.js";
+// A prompt: its controls, and the order in which the model is asked about it. What is known already is not asked again.
+import { change, headOf, settle, state } from "./address.js";
+import { Answers } from "./answers.js";
+import { modelLine } from "./model.js";
+import { calmly, choice, el, number, problem, slider, within } from "./page.js";
 
 const ALPHA_STEPS = 8; // quarters of an octave, down to 1/4 and up to 4
 const alphaOf = (step) => Number((2 ** (step / 4)).toFixed(4));
-const stepOf = (alpha) => Math.round(4 * Math.log2(alpha));
+const stepOf = (alpha) => Math.max(-ALPHA_STEPS, Math.min(ALPHA_STEPS, Math.round(4 * Math.log2(alpha))));
+
+/** The head that is looked at: that of the address, else the best of the named ones, else the first. */
+export function looked(run) {
+  const now = state();
+  if (now.block === "") return run.named.length ? [run.named[0].block, run.named[0].head] : [0, 0];
+  return [Number(now.block), Number(now.head || 0)];
+}
+
+/** What is asked of the model, as the address says. */
+function question(run) {
+  const now = state();
+  const [block, head] = looked(run);
+  return {
+    prompt: now.prompt, block, head, alpha: Number(now.alpha), only: now.only === "" ? null : Number(now.only),
+    without: headOf(now.without), position: now.position === "" ? null : Number(now.position),
+  };
+}
 
 export async function ask(main, run, signal) {
   const text = el("textarea", { id: "prompt", rows: 3, spellcheck: "false", placeholder: "Type a text and press Ctrl+Enter" });
   text.value = state().prompt;
-  const answers = el("div", { id: "answers" });
+  const box = el("div", { id: "answers" });
   const said = el("div", { id: "said" });
   let asking = new AbortController();
   signal.addEventListener("abort", () => asking.abort());
+  const answers = new Answers(run, box, said, (values) => {
+    settle();
+    change(values);
+    bar.sync();
+    update();
+  }, signal);
 
-  const send = async () => {
+  const update = async () => {
     asking.abort(); // a new question replaces the old one
     asking = new AbortController();
     said.replaceChildren();
-    change({ prompt: text.value });
-    if (!text.value.trim()) return said.replaceChildren(problem("The prompt is empty: type a text with at least one word."));
+    if (!state().prompt.trim()) return;
     try {
-      await answer(answers, said, run, question(text.value, run), asking.signal);
+      await answers.show(question(run), asking.signal);
     } catch (error) {
       if (error.name === "AbortError") return;
+      answers.clear();
       said.replaceChildren(problem(error.message));
       model.follow();
     }
   };
-  const again = calmly(() => state().prompt.trim() && send(), 250);
-  const model = modelLine(signal, () => text.value.trim() && send());
+  const send = (prompt = text.value) => {
+    text.value = prompt;
+    settle();
+    change({ prompt, position: "" });
+    if (!prompt.trim()) return said.replaceChildren(problem("The prompt is empty: type a text with at least one word."));
+    return update();
+  };
+  const bar = controls(run, calmly(update, 60));
+  const model = modelLine(signal, () => text.value.trim() && update());
+  const examples = Object.entries(run.prompts).map(([name, prompt]) => el("button", { type: "button", class: "small", onclick: () => send(prompt) }, name));
   main.replaceChildren(
     el("label", { for: "prompt" }, "Prompt"), text,
     el("p", { class: "hint" }, `At most ${run.longest} tokens${run.positions ? ", the length of the run's windows" : ""}.`),
-    el("div", { class: "row" }, el("button", { type: "button", class: "main", id: "send", onclick: send }, "Ask")),
-    model.box, controls(run, again), said, answers,
+    el("div", { class: "row" }, el("button", { type: "button", class: "main", id: "send", onclick: () => send() }, "Ask"), el("span", { class: "hint" }, "Examples:"), examples),
+    model.box, bar, said, box,
   );
   text.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
   });
   await model.load().catch(() => null);
   model.follow();
-  if (text.value.trim()) await send();
+  await update();
 }
 
-function question(prompt, run) {
-  const now = state();
-  const alpha = Number(now.alpha);
-  return {
-    prompt, block: within(now.block, (run.blocks || Infinity) - 1), head: within(now.head, (run.heads || Infinity) - 1),
-    alpha: Number.isFinite(alpha) && alpha >= 0.25 && alpha <= 4 ? alpha : 1, only: now.only === "1",
-  };
+/** The heads that have a kind, by kind, as a list to choose from. */
+function namedHeads(run) {
+  return Object.entries(run.kinds).map(([kind, word]) => [word, run.named.filter((one) => one.kind === kind).map(({ block, head, score }) => [`L${block}H${head}`, `L${block}H${head} ${score.toFixed(2)}`])]).filter(([, heads]) => heads.length);
 }
 
+/** A field for any head; the named ones are proposed. */
+function headField(label, name, hintWords, moved) {
+  const field = el("input", { type: "text", id: `field-${name}`, list: "named-heads", placeholder: "none", size: 8, autocomplete: "off" });
+  const wrong = el("span", { class: "error", role: "alert" });
+  field.addEventListener("change", () => {
+    const value = field.value.trim().toUpperCase();
+    const fits = value === "" || headOf(value) !== null;
+    wrong.textContent = fits ? "" : `expected a head like L3H5, got “${value.slice(0, 20)}”`;
+    if (fits) moved(name, value);
+  });
+  const box = el("label", { title: hintWords }, label, field, wrong);
+  box.set = (value) => (field.value = value);
+  return box;
+}
+
+/** Every control of the page, kept in step with the address by `sync`. */
 function controls(run, again) {
-  const now = state();
-  const moved = (name) => (value) => {
-    change({ [name]: value });
+  const moved = (name, value) => {
+    change(typeof name === "string" ? { [name]: value } : name);
+    bar.sync();
     again();
   };
-  const chosen = (name, title, count) => count
-    ? slider(`${title} (0 to ${count - 1})`, count - 1, within(now[name], count - 1), moved(name))
-    : el("label", {}, title, el("input", { type: "number", min: 0, value: within(now[name], 9999), oninput: (event) => moved(name)(within(event.target.value, 9999)) }));
-  const steps = Number(now.alpha) > 0 ? Math.max(-ALPHA_STEPS, Math.min(ALPHA_STEPS, stepOf(Number(now.alpha)))) : 0;
-  const alpha = slider("W_Q and W_K times α =", ALPHA_STEPS, steps, (step) => moved("alpha")(alphaOf(step)), (step) => number(alphaOf(step)), -ALPHA_STEPS);
-  const only = el("select", { onchange: (event) => moved("only")(event.target.value) }, el("option", { value: "" }, "in all blocks"), el("option", { value: "1", selected: now.only === "1" }, "in this block only"));
-  const level = el("select", { id: "level", onchange: (event) => moved("level")(event.target.value) }, el("option", { value: "tokens" }, "between tokens"), el("option", { value: "words", selected: now.level === "words" }, "between words"));
-  return el("div", { class: "controls" },
-    chosen("block", "Block", run.blocks), chosen("head", "Head", run.heads),
-    el("label", {}, "Attention", level), alpha, el("label", {}, "Scale", only));
+  const counted = (name, title, many) => many
+    ? slider(`${title} (0 to ${many - 1})`, many - 1, 0, (value) => {
+      const [block, head] = looked(run);
+      moved({ block, head, [name]: value });
+    })
+    : numberField(title, (value) => moved({ block: looked(run)[0], head: looked(run)[1], [name]: value }));
+  const [block, head] = [counted("block", "Block", run.blocks), counted("head", "Head", run.heads)];
+  const picker = choice("Named head", [["", "choose …"], ...namedHeads(run)], "", (name) => {
+    settle();
+    if (name) moved({ block: headOf(name)[0], head: headOf(name)[1] });
+  }, { id: "named" });
+  const level = choice("Attention", [["tokens", "between tokens"], ["words", "between words"]], "tokens", (value) => moved("level", value), { id: "level" });
+  const way = choice("A token lights up", [["to", "whom it attends to"], ["from", "who attends to it"]], "to", (value) => moved("way", value), { id: "way" });
+  const first = el("input", { type: "checkbox", id: "first", onchange: (event) => moved("first", event.target.checked ? "hide" : "") });
+  const other = headField("Compare with head", "other", "a second head beside the first", moved);
+  const without = headField("Leave out head", "without", "the model without what this head adds", moved);
+  const alpha = slider("W_Q and W_K times α =", ALPHA_STEPS, 0, (step) => moved("alpha", alphaOf(step)), (step) => number(alphaOf(step)), -ALPHA_STEPS);
+  const only = choice("Scale", [["", "in all blocks"], ["this", "in this block only"]], "", (value) => moved("only", value === "this" ? looked(run)[0] : ""), { id: "only" });
+  const bar = el("div", { class: "panel" },
+    el("div", { class: "controls" }, run.named.length ? picker : null, block, head, other),
+    el("div", { class: "controls" }, level, way, el("label", { class: "check" }, first, "Hide the first token and renormalise")),
+    el("details", { id: "change" }, el("summary", {}, "Change the model"), el("div", { class: "controls" }, alpha, only, without),
+      el("p", { class: "hint" }, "Scores go with α². Whatever is changed is shown beside the untouched model: maps, next token, continuation.")),
+    el("datalist", { id: "named-heads" }, run.named.map(({ block, head, kind, score }) => el("option", { value: `L${block}H${head}` }, `${run.kinds[kind]} ${score.toFixed(2)}`))));
+  bar.sync = () => {
+    const now = state();
+    const at = looked(run);
+    block.set(at[0]);
+    head.set(at[1]);
+    picker.set(run.named.some((one) => one.block === at[0] && one.head === at[1]) ? `L${at[0]}H${at[1]}` : "");
+    level.set(now.level);
+    way.set(now.way);
+    first.checked = now.first === "hide";
+    other.set(now.other);
+    without.set(now.without);
+    alpha.set(stepOf(Number(now.alpha)));
+    only.querySelector("option[value=this]").textContent = `in block ${now.only === "" ? at[0] : now.only} only`;
+    only.set(now.only === "" ? "" : "this");
+  };
+  bar.sync();
+  bar.querySelector("details").open = state().alpha !== "1" || state().without !== "";
+  return bar;
 }
 
-/** Three questions one after the other; each shows itself when it is answered. */
-async function answer(box, said, run, asked, signal) {
-  const name = `L${asked.block}H${asked.head}`;
-  const [first, parts, continued] = [el("div"), el("div"), el("div")];
-  const look = await askedOfModel(said, "look", asked, "Reading the prompt …", signal);
-  said.replaceChildren();
-  box.replaceChildren(first, parts, continued);
-  await showLook(first, look, run, asked);
-  await inPlace(parts, async (waiting) => {
-    const found = await askedOfModel(waiting, "parts", asked, `Computing the QK terms of ${name} …`, signal);
-    await showParts(parts, found, name);
-  });
-  await inPlace(continued, async (waiting) => {
-    const found = await askedOfModel(waiting, "continuation", asked, "Generating the continuation …", signal);
-    showContinuation(continued, found, asked);
-  });
-}
-
-/** A part that fails says so in its own place; the others stay. */
-async function inPlace(box, work) {
-  const waiting = el("div");
-  box.replaceChildren(waiting);
-  try {
-    await work(waiting);
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    box.replaceChildren(problem(error.message));
-  }
-}
-
-async function showLook(box, look, run, asked) {
-  const name = `L${asked.block}H${asked.head}`;
-  const level = state().level === "words" && look.maps.words ? "words" : "tokens";
-  const maps = look.maps[level];
-  const counted = new Set(look.counted);
-  const tokens = look.tokens.map((token, at) => el("li", { class: counted.has(at) ? null : "odd", title: `position ${at}` }, token));
-  const left = look.tokens.length - look.counted.length;
-  const [before, after] = look.entropy;
-  const entropy = `Colours by square root. Mean entropy ${number(before)} nats${after === undefined ? "" : `, ${number(after)} nats with α = ${number(asked.alpha)}`}.`;
-  const [wide, cards] = [el("div"), el("div", { class: "cards large" })];
-  box.replaceChildren(
-    ...[el("h2", {}, `${look.tokens.length} tokens${look.words.length ? `, ${look.words.length} words` : ""}`), el("ul", { class: "tokens" }, tokens),
-    left ? el("p", { class: "hint" }, `Dashed: ${left} left out of the shares, by the run's own rule for position 0 and massive activations.`) : null,
-    look.note ? problem(look.note) : null, wide, cards].filter(Boolean),
-  );
-  const titles = maps.figures.length > 1 ? ["unchanged", `W_Q and W_K times ${number(asked.alpha)}`] : [""];
-  const parts = maps.figures.map((figure, at) => ({ title: titles[at], figure }));
-  await place(wide, mosaic(`Attention of ${name} between ${level}`, parts, ramp(0, maps.top, "attention", "rooted"), entropy));
-  const shares = look.figures.shares
-    ? card("Shares of position, context and residual by layer", look.figures.shares, "Shares of the prompt's sum of squares about the run's mean. Position: the run's positional basis; context: the prompt's mean; residual: what is left. They sum to 100 %; one may be negative.")
-    : problem(`Shares by layer: ${run.empty.layers}`);
-  await place(cards, shares, card(`Entropy of head ${asked.head} by block`, look.figures.entropy, "Mean over the tokens of the prompt, in nats; 0 where one key has all the attention."));
-}
-
-async function showParts(box, found, name) {
-  const text = "Query part → key part, with its share of the logits' variance. Logits are centred over the visible keys, as softmax ignores their mean. The first five panels sum to the sixth."
-    + (found.first ? " Position 0 is left out, as in the run." : "") + (found.bias ? " ALiBi's term is not shown." : "") + (found.form === "bilinear" ? "" : ` Note: ${found.form}.`);
-  const parts = found.panels.map(({ name: part, share, figure }) => ({ title: share === null ? part : `${part}: ${(100 * share).toFixed(0)}\u00a0%`, figure }));
-  await place(box, mosaic(`QK terms of ${name}`, parts, ramp(-found.limit, found.limit, "logits", "diverging"), text));
-}
-
-function showContinuation(box, found, asked) {
-  const after = found.after === undefined ? [] : [el("h3", {}, `W_Q and W_K times ${number(asked.alpha)}${asked.only ? ` in block ${asked.block}` : ""}`), el("p", { class: "text after" }, found.after || "(none: the model ends here)")];
-  box.replaceChildren(el("h2", {}, "Continuation"), el("section", { class: "card" }, el("h3", {}, "Unchanged"), el("p", { class: "text before" }, found.before || "(none: the model ends here)"), ...after));
+/** A number without a known end: the run does not say how many heads its model has. */
+function numberField(title, moved) {
+  const field = el("input", { type: "number", min: 0, value: 0, oninput: () => moved(within(field.value, 9999)) });
+  const box = el("label", {}, title, field);
+  box.set = (value) => (field.value = value);
+  return box;
 }

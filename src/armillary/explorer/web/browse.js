@@ -1,5 +1,6 @@
 // The run without its model: one layer, and the figures of a section with the layer marked in them.
-import { busy, calmly, card, change, colours, draw, el, link, problem, read, slider, state, within } from "./page.js";
+import { change, link, state } from "./address.js";
+import { busy, calmly, card, colours, draw, el, problem, read, slider, within } from "./page.js";
 
 const TITLES = { plane: "Position vectors", gram: "Gram matrix", spectrum: "Spectrum" };
 

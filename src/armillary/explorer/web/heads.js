@@ -1,88 +1,199 @@
-// The grid of heads, coloured by a measure, and all that is known of one head.
-import { askedOfModel } from "./model.js";
-import { busy, card, change, el, link, number, place, problem, ramp, read, shade, state, within } from "./page.js";
+// The map of all heads, coloured by kind or by a number, and filtered by both; beside it a list, or one head.
+import { change, link, settle, state } from "./address.js";
+import { oneHead } from "./head.js";
+import { calmly, choice, count, el, number, problem, ramp, read, shade, slider, within } from "./page.js";
+
+const KIND = "taxonomy/kind";
+const STEPS = 40;
+const LISTED = 60;
+const EACH = 10;
+const CHOOSE = "Choose a head here or in the map to see its attention, distances, QK terms, weights and readings.";
 
 export async function heads(main, run, signal) {
   if (!run.measures.length) return main.replaceChildren(problem(run.empty.heads));
   const known = run.measures.find((measure) => measure.name === state().measure) ?? run.measures[0];
-  const choice = el("select", { id: "measure" }, run.measures.map((measure) => el("option", { value: measure.name, selected: measure === known }, measure.label)));
-  const [text, readout, box, detail] = [el("p", { class: "hint" }), el("p", { "aria-live": "polite" }), el("div"), el("div", { id: "head" })];
-  main.replaceChildren(
-    el("div", { class: "controls" }, el("label", {}, "Colour heads by", choice)),
-    text,
-    el("div", { class: "split" }, el("div", {}, box, readout), detail),
-  );
+  const [text, readout, map, bar, least, detail] = [el("p", { class: "hint" }), el("p", { class: "readout", "aria-live": "polite" }), el("div"), el("div"), el("div"), el("div", { id: "head" })];
+  const said = el("p", { class: "hint", role: "status", id: "shown" });
+  let found = null;
   let open = new AbortController();
   signal.addEventListener("abort", () => open.abort());
-  const choose = (block, head, step = false) => {
-    change({ block, head }, step);
+
+  const chosen = () => (state().block === "" ? null : [Number(state().block), Number(state().head || 0)]);
+  const detailed = () => {
     open.abort();
     open = new AbortController();
-    for (const cell of box.querySelectorAll("[aria-selected]")) cell.setAttribute("aria-selected", String(cell.dataset.at === `${block},${head}`));
-    return oneHead(detail, block, head, open.signal);
+    const at = chosen();
+    for (const cell of map.querySelectorAll("[role=gridcell]")) cell.setAttribute("aria-selected", String(at !== null && cell.dataset.at === at.join()));
+    if (at) return oneHead(detail, run, ...at, open.signal);
+    return detail.replaceChildren(list(found, run));
+  };
+  const choose = (block, head) => {
+    settle();
+    change({ block, head });
+    if (innerWidth < 900) detail.scrollIntoView(); // on a phone it stands below the map
+    return detailed();
+  };
+  const filtered = () => {
+    const fits = filter(found);
+    let left = 0;
+    for (const cell of map.querySelectorAll("[role=gridcell]")) {
+      const fit = fits(...cell.dataset.at.split(",").map(Number));
+      cell.classList.toggle("out", !fit);
+      left += fit ? 1 : 0;
+    }
+    said.textContent = left === run.blocks * run.heads ? `${count(left, "head")}.` : `${left} of ${count(run.blocks * run.heads, "head")} pass the filter; the others are faint.`;
+    if (!chosen()) detail.replaceChildren(list(found, run));
   };
   const show = async (name) => {
     try {
-      const found = await read(`measures/${name}`, signal);
-      text.textContent = found.unit === "1" ? found.text : `${found.text} (unit: ${found.unit})`;
-      const focused = box.contains(document.activeElement) ? document.activeElement.dataset.at : null;
-      box.replaceChildren(grid(found, run, readout, choose));
-      if (focused) focusOn(box, focused); // whoever was already in the old grid stays where they were
+      found = await read(`measures/${name}`, signal);
+      text.textContent = name === KIND ? "Each square is a head, coloured by what it does; hollow: no kind. Click one." : found.unit === "1" ? found.text : `${found.text} (unit: ${found.unit})`;
+      map.replaceChildren(el("div", { class: "grid-box" }, grid(found, run, readout, choose)));
+      bar.replaceChildren(scaleOf(found) ?? "", kinds(found, run, filtered));
+      least.replaceChildren(leastOf(found, calmly(filtered, 30)));
+      filtered();
     } catch (error) {
-      if (error.name !== "AbortError") box.replaceChildren(problem(error.message));
+      if (error.name !== "AbortError") map.replaceChildren(problem(error.message));
     }
   };
-  choice.addEventListener("change", () => {
-    change({ measure: choice.value });
-    show(choice.value);
-  });
+  const colour = choice("Colour heads by", run.measures.map(({ name, label }) => [name, label]), known.name, (name) => {
+    change({ measure: name, least: "" });
+    show(name);
+  }, { id: "measure" });
+  main.replaceChildren(
+    el("div", { class: "controls" }, colour, least),
+    text, bar, el("div", { class: "split" }, el("div", { class: "overview" }, map, readout, said), detail),
+  );
   await show(known.name);
-  if (state().block === "") detail.replaceChildren(el("p", { class: "hint" }, "Choose a head: click it, or move with the arrow keys and press Enter."));
-  else await choose(Number(state().block), Number(state().head));
+  if (found) await detailed();
+}
+
+/** Whether a head passes: its kind is chosen, and its number reaches the least. */
+function filter(found) {
+  const { kinds: words, least } = state();
+  const wanted = new Set(words.split(",").filter(Boolean));
+  return (block, head) => {
+    const kind = found.kinds?.[block][head] || "none";
+    const value = found.values[block][head];
+    return (!wanted.size || wanted.has(kind)) && (least === "" || (value !== null && value >= Number(least)));
+  };
+}
+
+const extent = (found) => {
+  const values = found.values.flat().filter((value) => value !== null);
+  return values.length ? [Math.min(...values), Math.max(...values)] : [0, 0];
+};
+
+function scaleOf(found) {
+  if (found.name === KIND) return null;
+  const [low, high] = extent(found);
+  return ramp(low, high, found.unit === "1" ? found.label : `${found.label}, ${found.unit}`);
+}
+
+/** The least number that a head must have to be shown. */
+function leastOf(found, moved) {
+  const [low, high] = extent(found);
+  const at = (step) => (step === 0 ? low : low + ((high - low) * step) / STEPS);
+  const words = found.name === KIND ? "score of its kind" : found.label;
+  const start = state().least === "" || high <= low ? 0 : Math.round((STEPS * (Number(state().least) - low)) / (high - low));
+  return slider(`Only heads with ${words} at least`, STEPS, within(start, STEPS), (step) => {
+    change({ least: step === 0 ? "" : Number(at(step).toPrecision(4)) });
+    moved();
+  }, (step) => (step === 0 ? "any" : number(at(step))));
+}
+
+/** The kinds with their colours and counts; pressing one shows its heads alone. */
+function kinds(found, run, moved) {
+  if (!found.kinds) return "";
+  const held = found.kinds.flat();
+  const rows = [...Object.entries(run.kinds), ["none", "no kind"]].map(([kind, word]) => [kind, word, held.filter((one) => (one || "none") === kind).length]);
+  const chosen = () => state().kinds.split(",").filter(Boolean);
+  const buttons = rows.filter(([, , many]) => many).map(([kind, word, many]) => {
+    const mark = el("span", { "aria-hidden": "true", class: kind === "none" ? "hollow" : null });
+    if (kind !== "none") mark.style.background = `var(--head-${kind})`;
+    return el("button", { type: "button", "data-kind": kind, "aria-pressed": String(chosen().includes(kind)), onclick: (event) => {
+      const now = chosen();
+      const next = now.includes(kind) ? now.filter((one) => one !== kind) : [...now, kind];
+      settle();
+      change({ kinds: next.join() });
+      event.currentTarget.setAttribute("aria-pressed", String(next.includes(kind)));
+      moved();
+    } }, mark, `${word} ${many}`);
+  });
+  return el("div", { class: "kinds", role: "group", "aria-label": "Show heads of a kind alone" }, buttons);
+}
+
+/** A head in words. */
+function words(found, run, block, head) {
+  const value = found.values[block][head];
+  const error = found.se?.[block]?.[head];
+  const kind = found.kinds?.[block]?.[head];
+  const what = found.name === KIND ? [kind ? `${run.kinds[kind]}${value === null ? "" : ` ${number(value)}`}` : "no kind"] : [`${found.label} ${number(value)}${Number.isFinite(error ?? NaN) ? ` (SE ${number(error)})` : ""}`, kind ? run.kinds[kind] : null];
+  return `L${block}H${head}: ${what.filter(Boolean).join(", ")}`;
 }
 
 /** Blocks downwards, heads across; one cell has the focus and the arrows move it. */
 function grid(found, run, readout, choose) {
-  const values = found.values.flat().filter((value) => value !== null);
-  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const [low, high] = extent(found);
   const box = el("div", { class: "grid", role: "grid", "aria-label": `${found.label} by block and head` });
-  box.style.gridTemplateColumns = `auto repeat(${run.heads}, auto)`;
-  box.append(el("span"), ...Array.from({ length: run.heads }, (_, head) => el("span", { "aria-hidden": "true" }, String(head))));
+  box.style.gridTemplateColumns = `max-content repeat(${run.heads}, minmax(14px, 36px))`;
+  box.append(el("span"), ...Array.from({ length: run.heads }, (_, head) => el("span", { "aria-hidden": "true" }, `H${head}`)));
   const focus = [within(state().block, run.blocks - 1), within(state().head, run.heads - 1)];
-  const words = (block, head) => {
-    const error = found.se?.[block]?.[head];
-    const kind = found.kinds?.[block]?.[head];
-    return `L${block}H${head}: ${found.label} ${number(found.values[block][head])}${Number.isFinite(error) && error !== null ? ` (SE ${number(error)})` : ""}${kind ? `, ${run.kinds[kind] ?? kind}` : ""}`;
-  };
   found.values.forEach((row, block) => {
-    box.append(el("span", { "aria-hidden": "true" }, String(block)));
-    row.forEach((value, head) => {
+    const cells = row.map((value, head) => {
+      const say = () => (readout.textContent = words(found, run, block, head));
       const cell = el("button", {
-        type: "button", role: "gridcell", "data-at": `${block},${head}`, title: words(block, head), "aria-label": words(block, head),
-        "aria-selected": String(state().block !== "" && Number(state().block) === block && Number(state().head) === head),
-        tabindex: block === focus[0] && head === focus[1] ? "0" : "-1", class: value === null ? "none" : null,
-        onclick: () => choose(block, head), onfocus: () => (readout.textContent = words(block, head)), onmouseenter: () => (readout.textContent = words(block, head)),
+        type: "button", role: "gridcell", "data-at": `${block},${head}`, title: words(found, run, block, head), "aria-label": words(found, run, block, head),
+        "aria-selected": "false", tabindex: block === focus[0] && head === focus[1] ? "0" : "-1", onclick: () => choose(block, head), onfocus: say, onmouseenter: say,
       });
-      if (value !== null) cell.style.background = shade(high > low ? (value - low) / (high - low) : 0.5);
-      const kind = found.kinds?.[block]?.[head];
-      if (kind in run.kinds) cell.style.borderBottom = `4px solid var(--head-${kind})`;
-      box.append(cell);
+      paint(cell, found, run, block, head, high > low ? (value - low) / (high - low) : 0.5);
+      return cell;
     });
+    box.append(el("div", { role: "row", class: "cells" }, el("span", { "aria-hidden": "true" }, `L${block}`), cells));
   });
   box.addEventListener("keydown", (event) => move(event, box, run));
-  const bar = ramp(low, high, found.unit === "1" ? found.label : `${found.label}, ${found.unit}`);
-  return el("div", {}, el("div", { class: "grid-box" }, box), bar, kindsShown(found, run));
+  return box;
 }
 
-/** The kinds of the heads in the grid, each with the colour of its mark. */
-function kindsShown(found, run) {
-  const held = new Set(found.kinds?.flat());
-  const kinds = Object.entries(run.kinds).filter(([kind]) => held.has(kind));
-  return kinds.length ? el("ul", { class: "kinds" }, kinds.map(([kind, word]) => {
-    const mark = el("span", { "aria-hidden": "true" });
-    mark.style.background = `var(--head-${kind})`;
-    return el("li", {}, mark, word);
-  })) : null;
+/** A cell in its colour: that of its kind, or the shade of its number with its kind below. */
+function paint(cell, found, run, block, head, share) {
+  const kind = found.kinds?.[block]?.[head];
+  if (found.name === KIND) {
+    if (kind) cell.style.background = `var(--head-${kind})`;
+    else cell.classList.add("hollow");
+    return;
+  }
+  if (found.values[block][head] === null) cell.classList.add("none");
+  else cell.style.background = shade(share);
+  if (kind in run.kinds) cell.style.borderBottom = `4px solid var(--head-${kind})`;
+}
+
+/** The heads that have a kind and pass the filter, by kind and the best first, each a link. */
+function namedList(found, run) {
+  const fits = filter(found);
+  const all = state().kinds !== "";
+  const rows = Object.entries(run.kinds).map(([kind, word]) => {
+    const heads = run.named.filter((one) => one.kind === kind && fits(one.block, one.head));
+    const some = all ? heads : heads.slice(0, EACH);
+    const links = some.map(({ block, head, score }) => el("a", { href: link({ view: "heads", block, head }) }, `L${block}H${head} ${score.toFixed(2)}`));
+    return heads.length ? el("li", {}, el("h3", {}, word), links, some.length < heads.length ? el("span", { class: "hint" }, `and ${heads.length - some.length} more`) : null) : null;
+  });
+  return el("div", {}, el("h2", {}, "Heads by kind, with their score"), el("p", { class: "hint" }, CHOOSE), el("ul", { class: "listed" }, rows));
+}
+
+/** The heads that pass the filter, the highest first, each a link. */
+function list(found, run) {
+  if (found.name === KIND) return namedList(found, run);
+  const fits = filter(found);
+  const all = found.values.flatMap((row, block) => row.map((value, head) => ({ block, head, value, kind: found.kinds?.[block][head] })));
+  const passing = all.filter(({ block, head }) => fits(block, head));
+  const shown = passing.sort((one, other) => (other.value ?? -Infinity) - (one.value ?? -Infinity)).slice(0, LISTED);
+  const rows = shown.map(({ block, head, value, kind }) => el("tr", {},
+    el("th", { scope: "row" }, el("a", { href: link({ view: "heads", block, head }) }, `L${block}H${head}`)),
+    found.kinds ? el("td", {}, run.kinds[kind] ?? "–") : null, el("td", { class: "number" }, number(value))));
+  return el("div", {}, el("h2", {}, "Highest first"), el("p", { class: "hint" }, CHOOSE),
+    el("table", { class: "ranked" }, el("thead", {}, el("tr", {}, el("th", {}, "head"), found.kinds ? el("th", {}, "kind") : null, el("th", { class: "number" }, found.label))), el("tbody", {}, rows)),
+    passing.length > LISTED ? el("p", { class: "hint" }, `The first ${LISTED} of ${passing.length}.`) : null);
 }
 
 function move(event, box, run) {
@@ -91,70 +202,8 @@ function move(event, box, run) {
   if (!step || !event.target.dataset.at) return;
   event.preventDefault();
   const [block, head] = event.target.dataset.at.split(",").map(Number);
-  focusOn(box, `${within(block + step[0], run.blocks - 1)},${within(head + step[1], run.heads - 1)}`);
-}
-
-/** Give one cell the focus, and make it the one that Tab comes back to. */
-function focusOn(box, at) {
   for (const cell of box.querySelectorAll("[tabindex='0']")) cell.tabIndex = -1;
-  const cell = box.querySelector(`[data-at="${at}"]`);
+  const cell = box.querySelector(`[data-at="${within(block + step[0], run.blocks - 1)},${within(head + step[1], run.heads - 1)}"]`);
   cell.tabIndex = 0;
   cell.focus();
-}
-
-async function oneHead(detail, block, head, signal) {
-  detail.replaceChildren(busy(`Reading L${block}H${head} …`));
-  try {
-    const found = await read(`heads/${block}/${head}`, signal);
-    const rows = found.rows.flatMap((row) => [el("tr", { class: "named" },
-      el("th", { scope: "row" }, row.label),
-      el("td", { class: "number" }, `${number(row.value)}${row.unit === "1" ? "" : ` ${row.unit}`}${row.se === null ? "" : ` (${number(row.se)})`}`),
-      el("td", { class: "number" }, row.place === null ? "–" : `${row.place} of ${row.of}`)),
-      el("tr", { class: "meaning" }, el("td", { colspan: 3 }, row.text))]);
-    const cards = el("div", { class: "cards" });
-    const more = el("div", { class: "cards" });
-    const ask = el("a", { href: link({ view: "ask", block, head }) }, `Try ${found.name} on your own prompt`);
-    const button = el("button", { type: "button" }, "QK terms and examples");
-    detail.replaceChildren(
-      el("h2", {}, `${found.name}${found.kind ? `: ${found.kind}` : ""}`),
-      el("div", { class: "table-box" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "measure"), el("th", { class: "number" }, "value (SE)"), el("th", { class: "number" }, "rank"))), el("tbody", {}, rows))),
-      el("h2", {}, "On the corpus"), cards, el("h2", {}, "With the model"), el("p", { class: "row" }, button, ask), more,
-    );
-    button.addEventListener("click", () => {
-      button.disabled = true;
-      withModel(more, block, head, signal).finally(() => (button.disabled = false));
-    });
-    await place(cards, ...found.figures.map(({ title, figure, text }) => card(title, figure, text)));
-  } catch (error) {
-    if (error.name !== "AbortError") detail.replaceChildren(problem(error.message));
-  }
-}
-
-/** What needs the model: the QK terms of a head's logits, and the pairs of tokens with most attention. */
-async function withModel(box, block, head, signal) {
-  const [parts, pairs] = [el("section", { class: "card" }), el("section", { class: "card" })];
-  box.replaceChildren(parts, pairs);
-  try {
-    const found = await askedOfModel(parts, "head-parts", { block, head }, "Reading windows of the run; the first head takes longest …", signal);
-    const title = "QK terms: share of the logits' variance over keys";
-    const text = `Query part → key part, over ${found.windows} windows of the run; bars are one SE over documents. The nine shares sum to 100 %; a negative term opposes the others.`;
-    const drawn = card(title, found.figure, text);
-    parts.replaceWith(drawn);
-    await drawn.drawn();
-    const shown = await askedOfModel(pairs, "examples", { block, head }, "Finding examples …", signal);
-    pairs.replaceChildren(el("h3", {}, "Highest attention in the run's windows"), el("p", {}, "Bold: the query. Coloured border: the key it attends to. Position 0 and the token itself are left out."), ...shown.windows.flatMap(exampleLines));
-  } catch (error) {
-    if (error.name !== "AbortError") box.append(problem(error.message));
-  }
-}
-
-function exampleLines({ window, tokens, pairs }) {
-  return pairs.map(({ query, key, mass }) => {
-    const near = [...tokens.keys()].filter((at) => Math.abs(at - query) <= 4 || Math.abs(at - key) <= 2);
-    const items = near.flatMap((at, place) => [
-      place && near[place - 1] !== at - 1 ? el("li", { class: "odd" }, "…") : null,
-      el("li", { class: at === query ? "query" : at === key ? "key" : null }, tokens[at]),
-    ]);
-    return el("div", {}, el("p", {}, `Window ${window}, position ${query} → ${key}: ${(100 * mass).toFixed(0)} % of the attention`), el("ul", { class: "tokens" }, items));
-  });
 }

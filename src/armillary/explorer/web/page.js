@@ -1,4 +1,4 @@
-// Elements, state in the address, requests, plots: what every view needs.
+// Elements, requests, plots, controls: what every view needs.
 
 /** An element. Strings become text, never markup; on* are listeners. */
 export function el(tag, attributes = {}, ...children) {
@@ -15,27 +15,7 @@ export function el(tag, attributes = {}, ...children) {
 
 export const busy = (words) => el("p", { class: "busy", role: "status" }, words);
 export const problem = (words) => el("p", { class: "error", role: "alert" }, words);
-
-const FIRST = { view: "layers", layer: "0", section: "", measure: "", block: "", head: "0", prompt: "", alpha: "1", only: "", level: "tokens" };
-const LONGEST_LINK = 8000;
-
-/** The state is the address: a link restores it. */
-export function state() {
-  return { ...FIRST, ...Object.fromEntries(new URLSearchParams(location.hash.slice(1))) };
-}
-
-/** The address of the state with some values changed; what is as at first is not said. */
-export function link(values) {
-  const next = { ...state(), ...Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)])) };
-  const kept = Object.entries(next).filter(([name, value]) => value !== FIRST[name] && value.length <= LONGEST_LINK);
-  return "#" + new URLSearchParams(kept);
-}
-
-/** Change the state; a new view is a step that the Back button undoes, a slider's movement is not. */
-export function change(values, step = false) {
-  if (step) history.pushState(null, "", link(values));
-  else history.replaceState(null, "", link(values));
-}
+export const hint = (words) => el("p", { class: "hint" }, words);
 
 /** JSON of the server; an error is thrown with the server's own line. */
 async function answered(path, options) {
@@ -47,7 +27,7 @@ async function answered(path, options) {
     throw new Error("The explorer does not answer. Is `armillary explore` still running?");
   }
   const content = await response.json();
-  if (!response.ok) throw new Error(content.error);
+  if (!response.ok) throw new Error(content.error || `The explorer answered ${response.status} without a word.`);
   return content;
 }
 
@@ -61,6 +41,7 @@ let themes = null;
 /** Every colour by meaning, scale and theme; read once, before anything is drawn. */
 export const colours = () => themes;
 export const readColours = async () => (themes = await read("themes"));
+export const theme = () => themes[dark.matches ? "dark" : "light"];
 
 /** On a narrow page a square matrix is no higher than it is wide. */
 function fitting(layout, width) {
@@ -82,6 +63,7 @@ export async function draw(box, figure, words = "") {
 
 dark.addEventListener("change", () => {
   for (const box of document.querySelectorAll(".plot")) if (box.figure) draw(box, box.figure);
+  for (const box of document.querySelectorAll(".map")) box.redraw?.();
 });
 
 /** A card with a heading, a plot and a line of text. */
@@ -97,7 +79,7 @@ const stops = (scale) => themes.scales[scale === "rooted" ? "sequential" : scale
 /** The colour of a share from 0 to 1. */
 export function shade(share) {
   const scale = stops("sequential");
-  const at = share * (scale.length - 1);
+  const at = Math.min(Math.max(share, 0), 1) * (scale.length - 1);
   const low = Math.min(Math.floor(at), scale.length - 2);
   return `color-mix(in srgb, ${scale[low + 1]} ${100 * (at - low)}%, ${scale[low]})`;
 }
@@ -111,17 +93,6 @@ export function ramp(low, high, words, scale = "sequential") {
   return el("div", { class: "scale" }, bar, el("div", { class: "ends" }, el("span", {}, number(low)), el("span", {}, words), el("span", {}, number(high))));
 }
 
-/** Several small plots with titles side by side in one card, under one bar of colours. */
-export function mosaic(title, parts, bar, text) {
-  const plots = parts.map(() => el("div", { class: "plot" }));
-  const boxes = parts.map((part, at) => el("figure", {}, part.title ? el("figcaption", {}, part.title) : null, plots[at]));
-  const box = el("section", { class: "card" }, el("h3", {}, title), bar, el("div", { class: parts.length > 2 ? "mosaic many" : "mosaic" }, boxes), el("p", {}, text));
-  box.drawn = async () => {
-    for (const [at, part] of parts.entries()) await draw(plots[at], part.figure, `${title}: ${part.title}`);
-  };
-  return box;
-}
-
 /** Put cards into a place and draw them once they have a width. */
 export async function place(box, ...cards) {
   box.replaceChildren(...cards);
@@ -132,16 +103,31 @@ export async function place(box, ...cards) {
 export function slider(label, most, value, moved, shown = (number) => number, least = 0) {
   const readout = el("b", {}, String(shown(value)));
   const input = el("input", { type: "range", min: least, max: most, step: 1, value });
-  input.addEventListener("input", () => {
+  const say = () => {
     readout.textContent = shown(Number(input.value));
     input.setAttribute("aria-valuetext", readout.textContent);
+  };
+  input.addEventListener("input", () => {
+    say();
     moved(Number(input.value));
   });
   const box = el("label", { class: "wide" }, el("span", {}, label + " ", readout), input);
   box.set = (number) => {
     input.value = number;
-    readout.textContent = shown(Number(input.value));
+    say();
   };
+  say();
+  return box;
+}
+
+/** A labelled list to choose from: [value, words] or [heading, [[value, words], …]]. */
+export function choice(label, options, value, chosen, attributes = {}) {
+  const option = ([name, words]) => Array.isArray(words)
+    ? el("optgroup", { label: name }, words.map(option))
+    : el("option", { value: name, selected: String(name) === String(value) }, words);
+  const list = el("select", { ...attributes, onchange: (event) => chosen(event.target.value) }, options.map(option));
+  const box = el("label", {}, label, list);
+  box.set = (value) => (list.value = value);
   return box;
 }
 
@@ -155,4 +141,21 @@ export function calmly(action, pause = 120) {
 }
 
 export const within = (text, most) => Math.min(Math.max(Number.parseInt(text, 10) || 0, 0), Math.max(most, 0));
-export const number = (value) => (value === null || !Number.isFinite(value) ? "–" : Number(value.toPrecision(3)).toString());
+export const number = (value) => (value === null || value === undefined || !Number.isFinite(value) ? "–" : (Number(value.toPrecision(3)) + 0).toString().replace("-", "−"));
+export const count = (many, noun) => `${many} ${noun}${many === 1 ? "" : "s"}`;
+
+/** A share in per cent; what rounds to nothing is 0 and has no sign. */
+export function percent(share, digits = 0) {
+  if (share === null || !Number.isFinite(share)) return "–";
+  const rounded = Number((100 * share).toFixed(digits)) || 0;
+  return `${rounded.toFixed(digits).replace("-", "−")}\u00a0%`;
+}
+
+/** A token as it is seen: one of spaces alone would be nothing. */
+export const visible = (text) => (text.trim() === "" ? "␣".repeat(Math.max(text.length, 1)) : text);
+
+/** An array as the server packs it: its numbers in a row, and its sizes. */
+export function unpacked({ dtype, bdata, shape }) {
+  const bytes = Uint8Array.from(atob(bdata), (letter) => letter.charCodeAt(0));
+  return { values: dtype === "u1" ? bytes : new Float32Array(bytes.buffer), sizes: shape.split(", ").map(Number) };
+}

@@ -11,7 +11,7 @@ from armillary.figures.kit.fields import BAR, MATRICES, TITLES, heatmap, ruler, 
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import axis_label, drawn
-from armillary.figures.kit.words import NOT_ESTIMABLE, error_words
+from armillary.figures.kit.words import NOT_ESTIMABLE, at, error_words, largest
 from armillary.results.reading import Estimate, draws, has, numbers
 
 COLUMNS = 3
@@ -39,9 +39,15 @@ def by_head(values: Float[np.ndarray, "block head query_bin key_bin"]) -> Float[
     return values.reshape(-1, *values.shape[2:])
 
 
+def unmasked(maps: Float[np.ndarray, "head query_bin key_bin"]) -> Float[np.ndarray, "head query_bin key_bin"]:
+    """Maps of which the cells that no query may see are empty: above the diagonal where all heads have 0 there."""
+    above = np.triu(np.ones(maps.shape[1:], dtype=bool), 1)
+    return np.where(above, np.nan, maps) if not np.nan_to_num(maps[:, above]).any() else maps
+
+
 def maps(results: xr.DataTree) -> go.Figure:
     """Mean maps of the heads that differ most, on one scale of colours."""
-    values, names = by_head(drawn(results, "heads/map")), labels(results, "heads/map")
+    values, names = unmasked(by_head(drawn(results, "heads/map"))), labels(results, "heads/map")
     some = most_unlike(values)
     rows, across = -(-len(some) // COLUMNS), starts_of(results, "heads/map", "key_bin")
     height = 90 + 175 * rows
@@ -59,12 +65,10 @@ def maps(results: xr.DataTree) -> go.Figure:
     return axes(figure, "key", "query").update_layout(margin={"t": BAR + 30}, height=height + BAR + 6)
 
 
-def maps_finding(results: xr.DataTree) -> str:
-    """How much stays in a query's own bin; the error of a mean of cells is at most the mean of their errors."""
+def staying(results: xr.DataTree) -> tuple[Estimate, list[str], str]:
+    """How much stays in a query's own bin, head by head; the error of a mean is at most the mean of the errors."""
     values, names = by_head(numbers(results, "heads/map")), labels(results, "heads/map")
     own = np.diagonal(values, axis1=1, axis2=2).mean(1)
-    if not np.isfinite(own).any():
-        return f"The mean attention maps are {NOT_ESTIMABLE}"
     unknown = np.full_like(own, np.nan)
     se = unknown
     if has(results, "heads/map_se"):
@@ -72,9 +76,22 @@ def maps_finding(results: xr.DataTree) -> str:
     starts = starts_of(results, "heads/map", "key_bin")
     width = int(starts[1] - starts[0]) if len(starts) > 1 else 1
     where = "the query's own position" if width == 1 else f"the query's own bin of {width} positions"
-    staying = Estimate("head", own, se, unknown, unknown, draws(results, "heads/map"))
-    least, most = least_and_most(staying, names, "%")
-    return f"A head keeps {least} to {most} of its attention in {where}"
+    return Estimate("head", own, se, unknown, unknown, draws(results, "heads/map")), names, where
+
+
+def maps_finding(results: xr.DataTree) -> str:
+    """The head that keeps most of its attention near the query."""
+    own, names, where = staying(results)
+    if not np.isfinite(own.value).any():
+        return f"The mean attention maps are {NOT_ESTIMABLE}"
+    best = largest(own.value)
+    return f"{names[best]} keeps {at(own, best, '%')} of its attention in {where}"
+
+
+def maps_detail(results: xr.DataTree) -> str:
+    """From the head that keeps least there to the one that keeps most."""
+    own, names, _ = staying(results)
+    return " to ".join(least_and_most(own, names, "%")) if np.isfinite(own.value).any() else ""
 
 
 FIGURES = (
@@ -87,9 +104,10 @@ FIGURES = (
         f"Mean attention from bins of queries (top to bottom) to bins of keys (left to right), for at most {MATRICES} "
         "heads: those whose maps differ most from the mean and from each other. A stripe along the diagonal is local "
         "attention, a stripe on the left an attention sink. All panels share one scale, whose colours go with the "
-        "square root.",
+        "square root. Empty: keys that a query may not see.",
         "Σ p over the keys of a bin, mean over the queries of a bin and over windows; rows add up to 1. The interval "
         f"in the title ({error_words('heads/map')}) is an upper bound: the mean of the cells' standard errors",
         "docs/measures.md",
+        maps_detail,
     ),
 )

@@ -3,6 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
+from jaxtyping import Bool
 
 from armillary.figures.kit.colours import ESTIMATE, series
 from armillary.figures.kit.curves import draw_null, labelled_curve
@@ -12,6 +13,8 @@ from armillary.measures.errors.testing import sign_test
 from armillary.results.reading import LEVEL, has, numbers
 
 SIGNS = "Significant: by the sign test over groups of documents, at 95 % for all blocks jointly."
+SIMILAR = ("more similar", "less similar")
+COLLAPSED = ("further from rank collapse", "nearer to rank collapse")
 SIDES = {"hidden states that the block receives": ("residual", series(1)[0]), "attention output": ("output", ESTIMATE)}
 
 
@@ -30,7 +33,7 @@ def similarity(results: xr.DataTree) -> go.Figure:
 
 def similarity_finding(results: xr.DataTree) -> str:
     """Whether the tokens' attention outputs are more similar than their states."""
-    return sides_finding(results, "similarity", "more similar", "less similar", "token similarity")
+    return sides_finding(results, "similarity", *SIMILAR, "token similarity")
 
 
 def collapse(results: xr.DataTree) -> go.Figure:
@@ -40,29 +43,48 @@ def collapse(results: xr.DataTree) -> go.Figure:
 
 def collapse_finding(results: xr.DataTree) -> str:
     """Whether the output of attention is nearer to rank collapse than the states."""
-    words = ("further from rank collapse", "nearer to rank collapse", "distance from rank collapse")
-    return sides_finding(results, "collapse", *words)
+    return sides_finding(results, "collapse", *COLLAPSED, "distance from rank collapse")
 
 
 def sides_finding(results: xr.DataTree, name: str, higher: str, lower: str, what: str) -> str:
-    """In how many blocks output and states differ by the sign test, and both where they differ most."""
+    """In how many blocks output and states differ by the sign test, the way that most of them do."""
     state, output = (numbers(results, f"mixing/{name}_{side}") for side in ("residual", "output"))
     if not np.isfinite(output - state).any():
         return f"The {what} is {NOT_ESTIMABLE}"
-    best = largest(np.abs(output - state))
-    values = f"{number(float(output[best]))} against {number(float(state[best]))} (block {best})"
-    if not has(results, f"head_groups/{name}_output_groups"):
-        return f"The {what}: output {values} of the states; {NO_ERROR}"
-    each = [numbers(results, f"head_groups/{name}_{side}_groups") for side in ("residual", "output")]
-    apart = sign_test(each[1] - each[0]) < (1 - LEVEL) / len(state)
+    apart = differing(results, name)
+    if apart is None:
+        best = largest(np.abs(output - state))
+        return f"The {what} of attention output is {number(float(output[best]))} (block {best}); {NO_ERROR}"
     if not apart.any():
-        return f"The {what} of attention output and states does not differ significantly: {values}"
-    verdicts = [
+        return f"The {what} of attention output and states does not differ significantly"
+    masks = {higher: apart & (output > state), lower: apart & (output < state)}
+    words = max(masks, key=lambda each: int(masks[each].sum()))
+    return f"Attention output is {words} than the states in {counted(masks[words], 'block')}"
+
+
+def differing(results: xr.DataTree, name: str) -> Bool[np.ndarray, " block"] | None:
+    """Where output and states differ by the sign test, all blocks jointly; None without the values of the groups."""
+    if not has(results, f"head_groups/{name}_output_groups"):
+        return None
+    each = [numbers(results, f"head_groups/{name}_{side}_groups") for side in ("residual", "output")]
+    return np.asarray(sign_test(each[1] - each[0]) < (1 - LEVEL) / len(each[0]))
+
+
+def sides_detail(results: xr.DataTree, name: str, higher: str, lower: str) -> str:
+    """How many blocks differ which way, and both values where they differ most."""
+    state, output = (numbers(results, f"mixing/{name}_{side}") for side in ("residual", "output"))
+    if not np.isfinite(output - state).any():
+        return ""
+    best, apart = largest(np.abs(output - state)), differing(results, name)
+    values = f"output {number(float(output[best]))}, states {number(float(state[best]))} (block {best})"
+    if apart is None:
+        return values
+    counts = [
         f"{words} in {counted(apart & mask, 'block')}"
         for words, mask in ((higher, output > state), (lower, output < state))
         if (apart & mask).any()
     ]
-    return f"Attention output against states: significantly {', '.join(verdicts)}; {values}"
+    return "; ".join([*([f"Significantly {', '.join(counts)}"] if counts else []), values])
 
 
 def output_norm(results: xr.DataTree) -> go.Figure:
@@ -73,13 +95,12 @@ def output_norm(results: xr.DataTree) -> go.Figure:
 
 
 def output_norm_finding(results: xr.DataTree) -> str:
-    """How much attention adds, most in which block, and what it comes to in the last."""
+    """How much attention adds, most in which block."""
     ratio = numbers(results, "mixing/output_norm")
     if not np.isfinite(ratio).any():
         return f"The norm of the attention output is {NOT_ESTIMABLE}"
-    best, last = largest(ratio), number(float(ratio[-1]))
-    most = number(float(ratio[best]))
-    return f"Attention adds at most {most} of the state's norm (block {best}), {last} in the last block"
+    best = largest(ratio)
+    return f"Attention adds at most {number(float(ratio[best]))} of the state's norm (block {best})"
 
 
 FIGURES = (
@@ -94,6 +115,7 @@ FIGURES = (
         f"{error_words('mixing/similarity_output')}; the states have none, for a few documents make them up. {SIGNS}",
         "mean of cos(x_i, x_j) over pairs of different tokens of a window, mean over windows",
         "docs/measures.md",
+        lambda results: sides_detail(results, "similarity", *SIMILAR),
     ),
     Figure(
         "rank-collapse",
@@ -106,6 +128,7 @@ FIGURES = (
         f"documents make these numbers up, and none covers. {SIGNS}",
         "‖X − 1x̄ᵀ‖ / ‖X‖, Frobenius norms over the tokens of a window, mean over windows",
         "Dong, Cordonnier & Loukas (2021)",
+        lambda results: sides_detail(results, "collapse", *COLLAPSED),
     ),
     Figure(
         "attention-output",

@@ -19,10 +19,10 @@ from armillary.figures.kit.fields import BAR, TITLES, ruler
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, literal, panels
 from armillary.figures.kit.units import axis_label, drawn, in_unit, scale_of
-from armillary.figures.kit.words import NOT_ESTIMABLE, error_words, number, quoted
+from armillary.figures.kit.words import NOT_ESTIMABLE, error_words, largest, number, quoted
 from armillary.measures.errors.jackknife import half_width
 from armillary.measures.taxonomy import GENERAL, SPECIAL
-from armillary.results.reading import LEVEL, array, draws, has, numbers, optional
+from armillary.results.reading import LEVEL, Estimate, array, draws, has, numbers, optional
 from armillary.results.schema.naming import KINDS, REPEATED
 
 SCORES = SPECIAL | GENERAL
@@ -43,27 +43,47 @@ def names(results: xr.DataTree) -> go.Figure:
     kind = kinds_of(results)
     blocks, heads = kind.shape
     figure = panels(height=field_height(blocks) + 40)
+    words = scores_in_words(results)
     size = float(np.clip(min(300 / max(heads, 1), 330 / max(blocks, 1)), 4, 18))  # no square lies on another
     for stored, name in (KINDS | {"": UNNAMED}).items():
         block, head = np.nonzero(kind == stored)
         trace = go.Scatter(x=head, y=block, mode="markers", name=name)
         symbol = "square" if stored else "square-open"
         marker = {"symbol": symbol, "size": size, "color": HEADS.get(stored, NULL)}
-        trace.update(marker=marker, hovertemplate=f"L%{{y}}H%{{x}}: {name}<extra></extra>")
+        trace.update(marker=marker, customdata=[[words[int(b), int(h)]] for b, h in zip(block, head, strict=True)])
+        trace.update(hovertemplate=f"L%{{y}}H%{{x}}: {name}<br>%{{customdata[0]}}<extra></extra>")
         if block.size:
             figure.add_trace(trace)
     figure.update_layout(showlegend=True, legend={"itemsizing": "constant"})
     return head_axes(axes(figure, "head", "block"), blocks, heads)
 
 
+def scores_in_words(results: xr.DataTree) -> dict[tuple[int, int], str]:
+    """All scores of each head, for whoever points at it and for the file of numbers."""
+    scores = {KINDS[name]: numbers(results, f"taxonomy/{name}") for name in SCORES if has(results, f"taxonomy/{name}")}
+    return {
+        place: ", ".join(f"{name} {number(100 * float(values[place]))} %" for name, values in scores.items())
+        for place in np.ndindex(kinds_of(results).shape)
+    }
+
+
 def names_finding(results: xr.DataTree) -> str:
+    """How many heads have a kind."""
+    kind = kinds_of(results)
+    some = int((kind != "").sum())
+    if not some:
+        return f"None of {kind.size} heads has a kind: no score clearly exceeds the random-weight control"
+    return f"{some} of {kind.size} heads {'has' if some == 1 else 'have'} a kind"
+
+
+def names_detail(results: xr.DataTree) -> str:
     """How many heads are of which kind, and how many of their scores are significantly above the control's."""
     kind = kinds_of(results)
     counts = {stored: int((kind == stored).sum()) for stored in KINDS}
     counted = [f"{count} {KINDS[stored]}" for stored, count in counts.items() if count]
     if not counted:
-        return f"None of {kind.size} heads has a kind: no score clearly exceeds the random-weight control"
-    finding = f"Of {kind.size} heads {', '.join(counted)}; {kind.size - sum(counts.values())} have no kind"
+        return ""
+    finding = f"{', '.join(counted)}; {kind.size - sum(counts.values())} have no kind"
     scored = sum(counts[name] for name in SCORES)
     missing = [name for name in SCORES if not has(results, f"taxonomy/{name}_null")]
     if not scored or missing:
@@ -134,7 +154,28 @@ def draw_best(
 
 
 def scores_finding(results: xr.DataTree) -> str:
-    """The highest score among the heads of each kind, with its margin, and the control's highest."""
+    """The clearest head of the first kind that there is."""
+    kind = kinds_of(results).ravel()
+    known = [name for name in SCORES if has(results, f"taxonomy/{name}")]
+    if not any(np.isfinite(numbers(results, f"taxonomy/{name}")).any() for name in known):
+        return f"The scores of heads are {NOT_ESTIMABLE}"
+    for name in known:
+        score, heads = per_head(results, f"taxonomy/{name}"), labels(results, f"taxonomy/{name}")
+        mine = (kind == name) & np.isfinite(score.value)
+        if mine.any():
+            best = int(np.where(mine, score.value, -np.inf).argmax())
+            value = quoted(float(score.value[best]), float(score.margin(score.value.size)[best]), "%")
+            return f"The clearest {head_of(name)} is {heads[best]}, with a score of {value}"
+    return "No head's score clearly exceeds the random-weight control"
+
+
+def head_of(name: str) -> str:
+    """A head of a kind in words: induction head, attention sink."""
+    return KINDS[name] if KINDS[name].endswith("sink") else f"{KINDS[name]} head"
+
+
+def scores_detail(results: xr.DataTree) -> str:
+    """The clearest head of each kind, with its margin and the control's highest; higher scores of other kinds too."""
     kind, best_of = kinds_of(results).ravel(), []
     known = [name for name in SCORES if has(results, f"taxonomy/{name}")]
     for name in known:
@@ -145,12 +186,18 @@ def scores_finding(results: xr.DataTree) -> str:
             value = quoted(float(score.value[best]), float(score.margin(score.value.size)[best]), "%")
             null = optional(results, f"taxonomy/{name}_null")
             control = "" if null is None else f", null {number(100 * float(null))} %"
-            best_of.append(f"{KINDS[name]} {value} ({heads[best]}{control})")
-    if not any(np.isfinite(numbers(results, f"taxonomy/{name}")).any() for name in known):
-        return f"The scores of heads are {NOT_ESTIMABLE}"
-    if not best_of:
-        return "No head's score clearly exceeds the random-weight control"
-    return f"Highest score of each kind: {'; '.join(best_of)}"
+            best_of.append(f"{KINDS[name]} {value} ({heads[best]}{control}){higher(score, heads, mine, kind)}")
+    return f"Clearest head of each kind: {'; '.join(best_of)}" if best_of else ""
+
+
+def higher(
+    score: Estimate, heads: list[str], mine: Bool[np.ndarray, " head"], kind: Shaped[np.ndarray, " head"]
+) -> str:
+    """A head of another kind with a higher score than any of this one, named beside it."""
+    top = largest(score.value)
+    if mine[top] or not kind[top]:
+        return ""
+    return f", where {heads[top]} ({head_of(kind[top])}) has {number(100 * float(score.value[top]))} %"
 
 
 def sides_of(results: xr.DataTree) -> tuple[list[str], list[str]]:
@@ -191,19 +238,33 @@ def constituents(results: xr.DataTree) -> go.Figure:
 
 
 def constituents_finding(results: xr.DataTree) -> str:
-    """The dominant QK term of most heads, in how many significantly, and the largest share of all."""
+    """The dominant QK term of most heads."""
     share = numbers(results, "constituents/share")
     flat = share.reshape(-1, share.shape[2] * share.shape[3])
     known = np.isfinite(flat).all(1)
     if not known.any():
         return f"The dominant QK term of heads is {NOT_ESTIMABLE}"
+    pairs, leading = parts_of(results), np.where(known[:, None], flat, -np.inf).argmax(1)
+    common = int(np.bincount(leading[known]).argmax())
+    mine = known & (leading == common)
+    term = pairs[common].replace(" → ", "\u00a0→\u00a0")
+    return f"{term[0].upper()}{term[1:]} is the dominant QK term of {mine.sum()} of {len(flat)} heads"
+
+
+def constituents_detail(results: xr.DataTree) -> str:
+    """In how many heads that term dominates significantly, and the largest share of all."""
+    share = numbers(results, "constituents/share")
+    flat = share.reshape(-1, share.shape[2] * share.shape[3])
+    known = np.isfinite(flat).all(1)
+    if not known.any():
+        return ""
     se = optional(results, "constituents/share_se")
     width = half_width(draws(results, "constituents/share"), 1 - (1 - LEVEL) / flat.size)
     margin = np.full_like(flat, np.nan) if se is None else width * se.reshape(flat.shape)
     pairs, leading = parts_of(results), np.where(known[:, None], flat, -np.inf).argmax(1)
     common = int(np.bincount(leading[known]).argmax())
     mine = known & (leading == common)
-    finding = f"Dominant QK term: {pairs[common]} in {mine.sum()} of {len(flat)} heads"
+    finding = f"{pairs[common].capitalize()} dominates {mine.sum()} heads"
     clear = beyond_doubt(flat, margin) & mine
     finding += f", significantly in {clear.sum()}" if np.isfinite(margin).any() else ""
     best = int(np.where(known, flat.max(1), -np.inf).argmax())
@@ -237,6 +298,7 @@ FIGURES = (
         "control; share 0.2 for induction, duplicate-token and previous-token, 0.5 for attention sink and local; "
         "uniform: entropy 0.9 of its maximum",
         "docs/measures.md; induction heads: Olsson et al. (2022)",
+        names_detail,
     ),
     Figure(
         "head-scores",
@@ -250,6 +312,7 @@ FIGURES = (
         f"{error_words('taxonomy/sink')} (the others).",
         "mass of attention on the key that the score asks for, mean over queries and windows",
         "docs/measures.md; induction heads: Olsson et al. (2022)",
+        scores_detail,
     ),
     Figure(
         "head-constituents",
@@ -263,5 +326,6 @@ FIGURES = (
         f"{error_words('constituents/share')}, for that head by itself.",
         "Cov(q_a k_bᵀ, q kᵀ) / Var(q kᵀ), over the keys of a query, added up over queries",
         "Song & Zhong (2023), section 5; docs/measures.md",
+        constituents_detail,
     ),
 )

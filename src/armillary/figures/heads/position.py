@@ -50,16 +50,26 @@ def dissection(results: xr.DataTree) -> go.Figure:
 
 
 def dissection_finding(results: xr.DataTree) -> str:
-    """The smallest and the largest share, and what random directions give on average."""
+    """The largest share."""
     path = "dissection/energy_position"
     energy = per_head(results, path)
     if not np.isfinite(energy.value).any():
         return f"The share of heads' weights along position directions is {NOT_ESTIMABLE}"
-    least, most = least_and_most(energy, labels(results, path), "%")
+    _, most = least_and_most(energy, labels(results, path), "%")
+    return f"Position directions hold at most {most} of a head's ‖W‖²"
+
+
+def dissection_detail(results: xr.DataTree) -> str:
+    """How many directions, the smallest and the largest share, and what random directions give on average."""
+    path = "dissection/energy_position"
+    energy = per_head(results, path)
+    if not np.isfinite(energy.value).any():
+        return ""
     rank = results.children["dissection"].attrs.get("rank")
-    directions = f"The {int(rank)} leading position directions" if rank else "The leading position directions"
-    finding, null = f"{directions} hold {least} to {most} of a head's ‖W‖²", exceeding(results, path)
-    return f"{finding}; {NO_NULL}" if null is None else f"{finding}; random directions {null}"
+    directions = f"{int(rank)} leading directions: " if rank else ""
+    least, most = least_and_most(energy, labels(results, path), "%")
+    null = exceeding(results, path)
+    return f"{directions}{least} to {most}; " + (NO_NULL if null is None else f"random directions {null}")
 
 
 def peaks(results: xr.DataTree) -> go.Figure:
@@ -69,15 +79,29 @@ def peaks(results: xr.DataTree) -> go.Figure:
 
 
 def peaks_finding(results: xr.DataTree) -> str:
-    """From how few to how many positions, beside the null; there is no interval for it."""
+    """How many heads exceed the null; there is no interval for it."""
     path = "qk_smoothness/argmax_share"
     share = per_head(results, path)
     if not np.isfinite(share.value).any():
         return f"The argmax property of heads is {NOT_ESTIMABLE}"
+    null = optional(results, f"{path}_null")
+    if null is None or not np.isfinite(null).any():
+        _, most = least_and_most(share, labels(results, path), "%")
+        return f"By position a query scores itself highest at up to {most} of positions"
+    known = share.value[np.isfinite(share.value)]
+    return (
+        f"{int((known > np.nanmax(null)).sum())} of {known.size} heads peak at the query beyond the circular-shift null"
+    )
+
+
+def peaks_detail(results: xr.DataTree) -> str:
+    """From how few to how many positions, beside the null."""
+    path = "qk_smoothness/argmax_share"
+    share, null = per_head(results, path), exceeding(results, path)
+    if not np.isfinite(share.value).any():
+        return ""
     least, most = least_and_most(share, labels(results, path), "%")
-    finding = f"By mean and position alone, a query scores itself highest at {least} to {most} of positions"
-    null = exceeding(results, path)
-    return f"{finding}; {NO_NULL}" if null is None else f"{finding}; circular-shift null {null}"
+    return f"At {least} to {most} of positions; " + (NO_NULL if null is None else f"circular-shift null {null}")
 
 
 def over_heads(results: xr.DataTree, path: str, frequency: int) -> Estimate:
@@ -114,13 +138,23 @@ COLOURS = {"gram": POSITION, "weighted": ESTIMATE, "logits": series(1)[0]}
 
 
 def low_frequencies_finding(results: xr.DataTree, highest: int = 10) -> str:
+    """The largest share of low frequencies in the logits of a block, mean over its heads."""
+    highest = min(highest, array(results, f"{SHARE}_gram").sizes["frequency"] - 1)
+    shares = [over_heads(results, f"{SHARE}_{name}", highest) for name in SIDES]
+    if not all(np.isfinite(share.value).any() for share in shares):
+        return f"The low-frequency share of heads' scores is {NOT_ESTIMABLE}"
+    best = largest(shares[-1].value)
+    return f"Frequencies 0 to {highest} hold at most {at(shares[-1], best, '%')} of the logits (block {best})"
+
+
+def low_frequencies_detail(results: xr.DataTree, highest: int = 10) -> str:
     """The share of frequencies 0..K in each matrix over the blocks, with nulls, and the error of the logits."""
     highest = min(highest, array(results, f"{SHARE}_gram").sizes["frequency"] - 1)
     parts = []
     for name, title in SIDES.items():
         share, null = over_heads(results, f"{SHARE}_{name}", highest), optional(results, f"{SHARE}_{name}_null")
         if not np.isfinite(share.value).any():
-            return f"The low-frequency share of heads' scores is {NOT_ESTIMABLE}"
+            return ""
         best = largest(share.value)
         value = f"at most {at(share, best, '%')} (block {best})" if name == "logits" else span(share.value, "%")
         part = f"{title} {value}"
@@ -144,6 +178,7 @@ FIGURES = (
         "‖Vᵀ(W − D)V‖² / ‖W‖², V the leading right singular vectors of the position basis of the attention's input, D "
         "the diagonal of W; null: the mean over frames drawn evenly, in closed form",
         "Song & Zhong (2023), equation 9 and Figure 4; docs/measures.md",
+        dissection_detail,
     ),
     Figure(
         "head-argmax",
@@ -157,6 +192,7 @@ FIGURES = (
         "scores give about (ln T + 0.58) / T of T positions. No interval.",
         "share of t with s_tt ≥ s_tu for all u < t, s = (P + mean) W (P + mean)ᵀ with biases and rotation",
         "Song & Zhong (2023), equation 8 and Figure 25; docs/measures.md",
+        peaks_detail,
     ),
     Figure(
         "head-smoothness",
@@ -171,5 +207,6 @@ FIGURES = (
         "r_K = Σ_{i,j ≤ K} Ŝ_ij² / Σ Ŝ_ij², Ŝ the orthonormal 2-D DCT-II of the matrix; K counted from 0; logits "
         "before soft cap, ALiBi and mask, mean over windows",
         "Song & Zhong (2023), Table 3; docs/measures.md",
+        low_frequencies_detail,
     ),
 )

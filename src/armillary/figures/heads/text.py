@@ -3,7 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from armillary.figures.kit.colours import NULL, series
 from armillary.figures.kit.curves import draw_estimate, draw_line
@@ -22,11 +22,14 @@ from armillary.figures.kit.fields import BAR, ruler, slider
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import axis_label, drawn, scale_of
-from armillary.figures.kit.words import NO_NULL, NOT_ESTIMABLE, error_words, number
+from armillary.figures.kit.words import NO_NULL, NOT_ESTIMABLE, at, error_words, largest, number
 from armillary.results.reading import Estimate, array, draws, has, label_of, numbers, optional
 
 GRID = tuple(f"heads/{name}" for name in ("entropy_relative", "mass_first", "mass_previous", "mass_self", "distance"))
 """What the grid shows, in the order of its slider."""
+
+MOST = 0.5
+"""A head that gives more than this to the first token attends to it above all."""
 
 EACH_END = 3
 """How many of the most and of the least local heads are drawn; with the mean of all heads that makes seven curves."""
@@ -45,27 +48,44 @@ def grid(results: xr.DataTree) -> go.Figure:
     figure = panels(height=field_height(blocks) + BAR)
     figure.update_layout(margin={"t": BAR})
     head_axes(axes(figure, "head", "block"), blocks, heads)
-    return first_shown(slider(figure, steps, [label_of(path).removeprefix("attention on the ") for path in shown]))
-
-
-def first_shown(figure: go.Figure) -> go.Figure:
-    """A slider of measures begins with the first; the colour bar says which measure it is."""
-    for place, trace in enumerate(figure.data):
-        trace.visible = place == 0
-    figure.layout.sliders[0].update(active=0, currentvalue={"visible": False}, x=0.06, len=0.88)  # labels at the ends
+    words, titles = (
+        [label_of(path).removeprefix("attention on the ") for path in shown],
+        [grid_title(results, path) for path in shown],
+    )
+    slider(figure, steps, words, 0, titles)
+    figure.layout.sliders[0].update(currentvalue={"visible": False}, x=0.06, len=0.88)  # labels at the ends
     return figure
 
 
+def grid_title(results: xr.DataTree, path: str) -> str:
+    """The head for which one of the grid's measures is highest."""
+    one, names = per_head(results, path), labels(results, path)
+    what = label_of(path)
+    if not np.isfinite(one.value).any():
+        return f"The {what} of heads is {NOT_ESTIMABLE}"
+    best = largest(one.value)
+    return f"{what[0].upper()}{what[1:]} is highest in {names[best]}: {at(one, best, grid_unit(path))}"
+
+
+def grid_unit(path: str) -> str:
+    """The unit in which a measure of the grid is quoted."""
+    return "%" if scale_of(path) == 100 else "tokens"
+
+
 def grid_finding(results: xr.DataTree) -> str:
-    """The most and the least spread head, and the heads that attend most to the first and the previous token."""
-    entropy, names = per_head(results, GRID[0]), labels(results, GRID[0])
-    if not np.isfinite(entropy.value).any():
-        return f"The {label_of(GRID[0])} of heads is {NOT_ESTIMABLE}"
-    finding = f"The {label_of(GRID[0])} of heads is {' to '.join(least_and_most(entropy, names, '%'))}"
-    for path in GRID[1:3]:
-        if has(results, path):
-            finding += f"; {label_of(path)} at most {least_and_most(per_head(results, path), names, '%')[1]}"
-    return finding
+    """The title of the measure with which the slider begins."""
+    return grid_title(results, GRID[0])
+
+
+def grid_detail(results: xr.DataTree) -> str:
+    """The lowest and the highest head by every measure but the distance, which has a figure of its own."""
+    parts = []
+    for path in (path for path in GRID[:4] if has(results, path)):
+        one = per_head(results, path)
+        if np.isfinite(one.value).any():
+            parts.append(f"{label_of(path)} {' to '.join(least_and_most(one, labels(results, path), '%'))}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def span_names(starts: Int[np.ndarray, " span"]) -> list[str]:
@@ -93,9 +113,16 @@ def bin_ticks(figure: go.Figure, names: list[str], row: int = 1) -> None:
     figure.update_xaxes(range=[-0.3, len(names) - 0.7], **ticks, row=row, col=1)
 
 
+def sinks(results: xr.DataTree) -> Bool[np.ndarray, " head"]:
+    """Heads that give most of their attention to the first token: their mean distance is the mean query position."""
+    first = optional(results, "heads/mass_first")
+    heads = per_head(results, "heads/distance").value.size
+    return np.zeros(heads, dtype=bool) if first is None else np.nan_to_num(first.ravel()) > MOST
+
+
 def by_locality(results: xr.DataTree) -> list[int]:
-    """The heads that are drawn: the most and the least local ones, most local first."""
-    distance = per_head(results, "heads/distance").value
+    """The heads that are drawn: the most and the least local ones, most local first, attention sinks left out."""
+    distance = np.where(sinks(results), np.nan, per_head(results, "heads/distance").value)
     order = [int(head) for head in np.argsort(distance, kind="stable") if np.isfinite(distance[head])]
     return order if len(order) <= 2 * EACH_END else order[:EACH_END] + order[-EACH_END:]
 
@@ -113,12 +140,34 @@ def distances(results: xr.DataTree) -> go.Figure:
 
 
 def distances_finding(results: xr.DataTree) -> str:
-    """From how near to how far heads attend on average."""
-    distance = per_head(results, "heads/distance")
+    """How near the most local head attends on average."""
+    distance, shown = per_head(results, "heads/distance"), by_locality(results)
     if not np.isfinite(distance.value).any():
         return f"The mean distance of heads is {NOT_ESTIMABLE}"
-    least, most = least_and_most(distance, labels(results, "heads/distance"), "tokens")
-    return f"Heads attend over a mean distance of {least} to {most}"
+    if not shown:
+        return "Every head is an attention sink: no mean distance says more"
+    nearest = f"{at(distance, shown[0])} tokens ({labels(results, 'heads/distance')[shown[0]]})"
+    return f"The most local head attends over a mean distance of {nearest}"
+
+
+def distances_detail(results: xr.DataTree) -> str:
+    """The head that reaches farthest, and how many attention sinks are left out."""
+    distance, shown, names = (
+        per_head(results, "heads/distance"),
+        by_locality(results),
+        labels(results, "heads/distance"),
+    )
+    if not shown:
+        return ""
+    count = int(sinks(results).sum())
+    heads = (
+        "1 head with most attention on the first token is"
+        if count == 1
+        else (f"{count} heads with most attention on the first token are")
+    )
+    words = f"{heads} left out: theirs is the mean query position"
+    far = f"The farthest reach {at(distance, shown[-1])} tokens ({names[shown[-1]]})"
+    return f"{far}; {words}" if count else far
 
 
 def signal(results: xr.DataTree) -> go.Figure:
@@ -138,13 +187,21 @@ def signal(results: xr.DataTree) -> go.Figure:
 
 
 def signal_finding(results: xr.DataTree) -> str:
-    """The lowest and the highest head; there is no null for it."""
+    """The lowest head: the one that selects most; there is no null for it."""
     signal = per_head(results, "heads/signal_propagation")
     if not np.isfinite(signal.value).any():
         return f"Signal propagation is {NOT_ESTIMABLE}"
+    least, _ = least_and_most(signal, labels(results, "heads/signal_propagation"))
+    return f"Signal propagation of heads is at least {least}"
+
+
+def signal_detail(results: xr.DataTree) -> str:
+    """The lowest, the median and the highest head."""
+    signal = per_head(results, "heads/signal_propagation")
+    if not np.isfinite(signal.value).any():
+        return ""
     least, most = least_and_most(signal, labels(results, "heads/signal_propagation"))
-    median = number(float(np.nanmedian(signal.value)))
-    return f"Signal propagation of heads is {least} to {most}, median {median}; {NO_NULL}"
+    return f"{least} to {most}, median {number(float(np.nanmedian(signal.value)))}; {NO_NULL}"
 
 
 def ranks(results: xr.DataTree) -> go.Figure:
@@ -154,14 +211,23 @@ def ranks(results: xr.DataTree) -> go.Figure:
 
 
 def ranks_finding(results: xr.DataTree) -> str:
-    """From how few to how many directions the maps of a head have."""
+    """How many directions the maps of a head have at most."""
+    path = "heads/rank_effective"
+    rank = per_head(results, path)
+    if not np.isfinite(rank.value).any():
+        return f"The ranks of attention maps are {NOT_ESTIMABLE}"
+    return f"Attention maps have an effective rank of up to {least_and_most(rank, labels(results, path))[1]}"
+
+
+def ranks_detail(results: xr.DataTree) -> str:
+    """From how few to how many directions the maps of a head have, by both ranks."""
     parts = []
     for path in ("heads/rank_effective", "heads/rank_stable"):
         rank = per_head(results, path)
-        if not np.isfinite(rank.value).any():
-            return f"The ranks of attention maps are {NOT_ESTIMABLE}"
-        parts.append(f"{label_of(path)} {' to '.join(least_and_most(rank, labels(results, path)))}")
-    return f"Attention maps of single windows have {parts[0]}, {parts[1]}"
+        if np.isfinite(rank.value).any():
+            parts.append(f"{label_of(path)} {' to '.join(least_and_most(rank, labels(results, path)))}")
+    text = ", ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 FIGURES = (
@@ -177,6 +243,7 @@ FIGURES = (
         "entropy −Σ p log p over log t, t the keys that a query may see; masses Σ p on one key; distance "
         "Σ p |query − key|; means over queries and windows",
         "docs/measures.md",
+        grid_detail,
     ),
     Figure(
         "head-distances",
@@ -184,10 +251,12 @@ FIGURES = (
         ("heads/distance_profile", "heads/distance"),
         distances_finding,
         distances,
-        f"Attention by distance for the {EACH_END} heads of smallest and the {EACH_END} of largest mean distance. Bins "
-        f"double in width, so that a bin far away holds more keys. Band: {error_words('heads/distance_profile')}.",
+        f"Attention by distance for the {EACH_END} heads of smallest and the {EACH_END} of largest mean distance, "
+        "attention sinks left out. Bins double in width, so that a bin far away holds more keys. Band: "
+        f"{error_words('heads/distance_profile')}.",
         "Σ p over keys at a distance |query − key| in the bin, mean over queries and windows",
         "docs/measures.md",
+        distances_detail,
     ),
     Figure(
         "signal-propagation",
@@ -200,6 +269,7 @@ FIGURES = (
         f"it selects. Bars: {error_words('heads/signal_propagation')}, for each head by itself.",
         "share of windows and keys i with 0 ≤ 1/T + (ω_i − mean ω)/T ≤ 1, ω the scores of the last query, T its keys",
         "Bao, Hataya & Karakida (2024), Definition 1, measured on text",
+        signal_detail,
     ),
     Figure(
         "head-ranks",
@@ -211,5 +281,6 @@ FIGURES = (
         f"From a sample of windows. Bars: {error_words('heads/rank_effective')}, for each head by itself.",
         "effective: exp of the entropy of σ / Σσ; stable: Σσ² / σ₁²; σ the singular values of a map's first 128 rows",
         "Roy & Vetterli (2007); docs/measures.md",
+        ranks_detail,
     ),
 )

@@ -68,6 +68,9 @@ LIGHT = {
     "accent": "#0072b2",
     "on-accent": "#ffffff",
     "alarm": "#a33b00",
+    "yes": "#00704f",
+    "no": "#b04a00",
+    "unclear": "#5b5f8a",
 }
 DARK = {
     "paper": "#14171c",
@@ -80,19 +83,22 @@ DARK = {
     "accent": "#56b4e9",
     "on-accent": "#0d1014",
     "alarm": "#f0975f",
+    "yes": "#3ccf9f",
+    "no": "#f29a5c",
+    "unclear": "#b4b8e8",
 }
 THEMES = {"light": LIGHT, "dark": DARK}
 """Paper, text and lines of a light and of a dark page."""
 
 
-def series(count: int) -> tuple[str, ...]:
-    """Colours for as many curves without a meaning of their own, seven at most."""
-    return SERIES[:count]
-
-
 def pale(colour: str) -> str:
     """A colour for bars, on which darker lines are seen on a light and on a dark page."""
     return "#" + "".join(f"{round(0.65 * channel + 0.35 * 255):02X}" for channel in channels(colour))
+
+
+def dim(colour: str) -> str:
+    """The same for a dark page, on which lighter lines are seen."""
+    return "#" + "".join(f"{round(0.6 * channel):02X}" for channel in channels(colour))
 
 
 def transparent(colour: str, opacity: float = 0.22) -> str:
@@ -104,6 +110,26 @@ def channels(colour: str) -> tuple[int, int, int]:
     """Red, green and blue of a hexadecimal colour, 0 to 255."""
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return red, green, blue
+
+
+ON_DARK = {
+    POSITION: "#4FA8E0",
+    CONTEXT: "#F08A45",
+    RESIDUAL: "#2FC79B",
+    ESTIMATE: "#A79AF0",
+    PUBLISHED: "#E39BC4",
+    NULL: "#A6A6A6",
+    NULL_ON_BARS: "#E8E8E8",
+    RUN_1: "#D0A92C",
+    "#00507E": "#1F77AC",
+    **{pale(colour): dim(colour) for colour in (POSITION, CONTEXT, RESIDUAL)},
+}
+"""Brighter shades of the same hues for a dark page, on which the others are lost; bars get darker, nulls lighter."""
+
+
+def series(count: int) -> tuple[str, ...]:
+    """Colours for as many curves without a meaning of their own, seven at most."""
+    return SERIES[:count]
 
 
 def css_variables() -> str:

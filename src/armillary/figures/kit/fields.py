@@ -78,12 +78,21 @@ def squared_each(figure: go.Figure, toward: str = "middle") -> go.Figure:
     return figure
 
 
-def slider(figure: go.Figure, steps: Sequence[Sequence[BaseTraceType]], labels: Sequence[str]) -> go.Figure:
-    """Show one layer's traces at a time, the middle one to begin with, and a slider below to choose.
+def slider(
+    figure: go.Figure,
+    steps: Sequence[Sequence[BaseTraceType]],
+    labels: Sequence[str],
+    active: int | None = None,
+    titles: Sequence[str] = (),
+) -> go.Figure:
+    """Show one layer's traces at a time, `active` to begin with, else the middle one, and a slider below to choose.
 
-    A legend moves above the plot: its place below is the slider's.
+    `titles` are the findings of the steps, for pages whose title follows the slider. A legend moves above the plot: its
+    place below is the slider's.
     """
-    active = len(steps) // 2
+    active = len(steps) // 2 if active is None else active
+    if titles:
+        figure.update_layout(meta={"titles": list(titles)})
     owners = [step for step, traces in enumerate(steps) for _ in traces]
     for step, traces in enumerate(steps):
         for trace in traces:

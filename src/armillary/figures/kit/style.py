@@ -75,7 +75,21 @@ def axes(figure: go.Figure, across: str, up: str, **more: object) -> go.Figure:
     figure.for_each_yaxis(lambda axis: axis.update(title_text=up) if axis.anchor in first_column(figure) else None)
     figure.for_each_xaxis(lambda axis: axis.update(title_text=across) if axis.anchor in lowest_row(figure) else None)
     figure.update_yaxes(**more)
+    unclipped(figure)
     return log_ticks(figure) if more.get("type") == "log" else figure
+
+
+def unclipped(figure: go.Figure) -> None:
+    """Dots at the edge of a panel are drawn whole; those beyond a range that was chosen stay outside."""
+    for trace in figure.select_traces({"type": "scatter"}):
+        axis = figure.layout[(trace.yaxis or "y").replace("y", "yaxis", 1)]
+        values = np.asarray(trace.y if trace.y is not None else [], dtype=np.float64)
+        known = values[np.isfinite(values)]
+        inside = (
+            axis.range is None or not known.size or (min(axis.range) <= known.min() and known.max() <= max(axis.range))
+        )
+        if inside and "markers" in str(trace.mode):
+            trace.cliponaxis = False
 
 
 def log_ticks(figure: go.Figure) -> go.Figure:

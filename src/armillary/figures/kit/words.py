@@ -93,8 +93,8 @@ def median(values: Float[np.ndarray, "*shape"]) -> float:
 
 
 def signed(text: str) -> str:
-    """A number's text with a minus sign in place of a hyphen."""
-    return text.replace("-", "−")
+    """A number's text with a minus sign in place of a hyphen; what is rounded to zero has no sign."""
+    return text.removeprefix("-") if not text.strip("-0.") else text.replace("-", "−")
 
 
 def quoted(value: float, margin: float, unit: str = "") -> str:
@@ -133,6 +133,14 @@ def counted(mask: Bool[np.ndarray, " layer"], axis: str = "layer") -> str:
     return f"{count} of {mask.size} {axis}s" if count else f"no {axis}"
 
 
+def layer_ranges(mask: Bool[np.ndarray, " layer"]) -> str:
+    """Which layers: "layer 3", "layers 3–9", "layers 2, 5–7"; empty for none."""
+    places = np.flatnonzero(mask)
+    runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if places.size else []
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs]
+    return f"layer{'' if places.size == 1 else 's'} {', '.join(texts)}" if texts else ""
+
+
 def largest(values: Layers, among: Bool[np.ndarray, " layer"] | None = None) -> int:
     """The layer of the largest known value, among some."""
     allowed = np.isfinite(values) if among is None else among & np.isfinite(values)
@@ -147,6 +155,12 @@ def at(one: Estimate, layer: int, unit: str = "") -> str:
     text = quoted(float(one.value[layer]), float(one.margin(one.value.size)[layer]), unit)
     low, high = one.low[layer], one.high[layer]
     return f"{text} (leave-one-group-out range {number(low)} to {number(high)})" if np.isfinite(low + high) else text
+
+
+def significance(one: Estimate, null: Estimate | Layers | float) -> str:
+    """In how many layers a value is significantly above its null; empty where there is no error."""
+    compared = contrast(one, null)
+    return f"Significant in {counted(compared.above, one.axis)}" if compared.known.any() else ""
 
 
 class Phrases(NamedTuple):

@@ -9,10 +9,10 @@ from armillary.figures.kit.colours import NULL
 from armillary.figures.kit.fields import MATRICES, heatmap, slider, squared
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import panels
-from armillary.figures.kit.words import NOT_ESTIMABLE, at, largest, span
+from armillary.figures.kit.words import NOT_ESTIMABLE, largest, number, span
 from armillary.figures.position.planes import first_positions
 from armillary.measures.similarity import unit_vectors
-from armillary.results.reading import array, chosen, estimate, has, numbers, thinned
+from armillary.results.reading import array, chosen, numbers, optional, thinned
 
 POSITIONS, CONTEXTS = 96, 64
 """The most rows of each kind that are shown; every n-th where there are more."""
@@ -25,7 +25,8 @@ def blocks(results: xr.DataTree) -> go.Figure:
     order, documents = sorted_contexts(results, CONTEXTS)
     names = [f"position {place}" for place in positions[some]]
     names += [f"window {window} {name}" for window, name in zip(order, documents, strict=True)]
-    layers = chosen(array(results, "residual/position_basis").sizes["layer"], MATRICES)
+    best = start_layer(results)
+    layers = chosen(array(results, "residual/position_basis").sizes["layer"], MATRICES, best)
     steps = []
     for layer in layers:
         basis = numbers(results, "residual/position_basis", layer=int(layer))[some]
@@ -38,19 +39,37 @@ def blocks(results: xr.DataTree) -> go.Figure:
     figure.update_xaxes(**ticks).update_yaxes(**(ticks | {"tickangle": -90}))
     for line in (figure.add_hline, figure.add_vline):
         line(len(some) - 0.5, line={"color": NULL, "width": 1})
-    return slider(figure, steps, [str(layer) for layer in layers])
+    titles = [blocks_title(results, int(layer)) for layer in layers]
+    return slider(figure, steps, [str(layer) for layer in layers], int(np.searchsorted(layers, best)), titles)
+
+
+def start_layer(results: xr.DataTree) -> int:
+    """The layer with which the slider begins: where position and context are least orthogonal, else the middle one."""
+    cosine = optional(results, "context/incoherence_mean")
+    if cosine is None or not np.isfinite(cosine).any():
+        return array(results, "residual/position_basis").sizes["layer"] // 2
+    return largest(cosine)
+
+
+def blocks_title(results: xr.DataTree, layer: int) -> str:
+    """How nearly orthogonal position and context are in one layer."""
+    cosine = optional(results, "context/incoherence_mean")
+    if cosine is None or not np.isfinite(cosine[layer]):
+        return f"The orthogonality of position and context vectors is {NOT_ESTIMABLE} (layer {layer})"
+    return f"Position and context vectors have a mean |cosine| of {number(float(cosine[layer]))} (layer {layer})"
 
 
 def blocks_finding(results: xr.DataTree) -> str:
-    """How nearly orthogonal position and context are, beside random directions, where the run says so."""
-    if not has(results, "context/incoherence_mean"):
-        return f"Cosines of position and context vectors; their orthogonality is {NOT_ESTIMABLE}"
-    cosine = estimate(results, "context/incoherence_mean")
-    best = largest(cosine.value)
-    finding = f"Position and context vectors: mean |cosine| up to {at(cosine, best)} ({cosine.axis} {best})"
-    if not has(results, "context/incoherence_mean_null_rotation"):
-        return finding
-    return f"{finding}, random-rotation null {span(numbers(results, 'context/incoherence_mean_null_rotation'))}"
+    """The title of the layer with which the slider begins."""
+    return blocks_title(results, start_layer(results))
+
+
+def blocks_detail(results: xr.DataTree) -> str:
+    """The mean |cosine| over the layers, beside random directions, where the run says so."""
+    cosine, null = (optional(results, f"context/incoherence_mean{end}") for end in ("", "_null_rotation"))
+    if cosine is None or not np.isfinite(cosine).any():
+        return ""
+    return f"{span(cosine)} over the layers" + ("" if null is None else f"; random-rotation null {span(null)}")
 
 
 FIGURES = (
@@ -65,5 +84,6 @@ FIGURES = (
         "windows sorted by document, blocks if documents cluster. The slider chooses the layer.",
         "G_ij = ⟨v_i, v_j⟩ / (‖v_i‖ ‖v_j‖), v the position vectors and then the context vectors of the windows",
         "Song & Zhong (2023), Figure 2",
+        blocks_detail,
     ),
 )

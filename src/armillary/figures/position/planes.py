@@ -11,7 +11,7 @@ from armillary.figures.kit.colours import ALONG_POSITION, CONTEXT, POSITION
 from armillary.figures.kit.fields import BAR, heatmap, ruler
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import panels
-from armillary.figures.kit.words import NO_NULL, number, span
+from armillary.figures.kit.words import NO_NULL, largest, number, span
 from armillary.measures.position import singular_values
 from armillary.measures.smoothness import gram, sinusoidal_encoding
 from armillary.measures.subspaces import leading_directions
@@ -96,14 +96,24 @@ def plane_share(basis: Float[np.ndarray, "position d_model"]) -> float:
 
 
 def planes_finding(results: xr.DataTree) -> str:
-    """How much of the positional basis the plane shows, beside that of circularly shifted windows."""
+    """How much of the positional basis the plane shows at most."""
     layers = chosen(array(results, "residual/position_basis").sizes["layer"], PANELS)
-    shown = [plane_share(numbers(results, "residual/position_basis", layer=int(layer))) for layer in layers]
-    finding = f"Two modes hold {span(np.array(shown), '%')} of the positional basis (plug-in)"
-    if not has(results, "residual/position_null"):
-        return f"{finding}; {NO_NULL}"
-    null = [plane_share(numbers(results, "residual/position_null", layer=int(layer))) for layer in layers]
-    return f"{finding}, circular-shift null {span(np.array(null), '%')}"
+    shown = np.array([plane_share(numbers(results, "residual/position_basis", layer=int(layer))) for layer in layers])
+    best = largest(shown)
+    return f"Two modes hold up to {number(100 * float(shown[best]))} % of the positional basis (layer {layers[best]})"
+
+
+def planes_detail(results: xr.DataTree) -> str:
+    """The plug-in shares of the layers shown, beside those of circularly shifted windows."""
+    layers = chosen(array(results, "residual/position_basis").sizes["layer"], PANELS)
+    shown, null = (
+        np.array([plane_share(numbers(results, f"residual/position_{name}", layer=int(layer))) for layer in layers])
+        if has(results, f"residual/position_{name}")
+        else None
+        for name in ("basis", "null")
+    )
+    beside = NO_NULL if null is None else f"circular-shift null {span(null, '%')}"
+    return f"{span(shown, '%')} in the layers shown (plug-in); {beside}" if shown is not None else ""
 
 
 def sinusoidal(results: xr.DataTree) -> go.Figure:
@@ -132,12 +142,12 @@ def sinusoidal(results: xr.DataTree) -> go.Figure:
 
 def sinusoidal_finding(results: xr.DataTree) -> str:
     """The share of low frequencies that the fixed encoding has, where the run holds it."""
-    fixed = "Reference: the fixed sinusoidal encoding of this length and width"
     if not has(results, "position/low_frequency_share_sinusoidal"):
-        return fixed
+        return "Reference: the fixed sinusoidal encoding of this length and width"
     known = numbers(results, "position/low_frequency_share_sinusoidal")
     highest = min(10, known.size - 1)
-    return f"{fixed}: frequencies 0 to {highest} hold {number(100 * float(known[highest]))} % of its Gram's energy"
+    share = number(100 * float(known[highest]))
+    return f"Reference: the sinusoidal encoding has {share} % of its energy in frequencies 0 to {highest}"
 
 
 FIGURES = (
@@ -153,6 +163,7 @@ FIGURES = (
         "projection on the two leading right singular vectors of position_basis; context vector of a token: h − mean "
         "− position vector",
         "Song & Zhong (2023), Figure 1",
+        planes_detail,
     ),
     Figure(
         "sinusoidal",

@@ -1,9 +1,11 @@
 """Figures of smoothness: frequencies of the positional Gram matrix, finite differences, and what Theorem 1 bounds."""
 
+from functools import partial
+
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from armillary.figures.kit.colours import ESTIMATE, POSITION, PUBLISHED, series
 from armillary.figures.kit.curves import draw_estimate, draw_line, draw_null, layer_axis
@@ -11,9 +13,9 @@ from armillary.figures.kit.fields import MATRICES, heatmap, slider, squared
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import drawn, drawn_estimate
-from armillary.figures.kit.words import NO_NULL, NOT_ESTIMABLE, counted, error_words, number, span
+from armillary.figures.kit.words import NO_NULL, NOT_ESTIMABLE, counted, error_words, largest, number, span
 from armillary.measures.smoothness import spectrum_2d
-from armillary.results.reading import array, chosen, estimate, has, numbers, optional
+from armillary.results.reading import Estimate, array, chosen, estimate, has, numbers, optional
 
 SHOWN = (1, 3, 5, 10)
 """The K of the paper's tables, counted from 0."""
@@ -22,18 +24,22 @@ FREQUENCIES, ORDERS = 16, 4
 """The most frequencies of a matrix, and the most orders of differences, that are shown."""
 
 SHARE = "position/low_frequency_share"
+FEW, MANY = 3, 10
+"""The K of which the matrix of frequencies and the curves speak."""
 SINUSOIDAL, PRINTED_BASIS = series(2)
 
 
 def frequencies(results: xr.DataTree) -> go.Figure:
     """The lowest frequencies of the Gram matrix, log of the absolute coefficient, a layer at a time."""
-    matrices = array(results, "position/gram")
-    layers = chosen(matrices.sizes["layer"], MATRICES)
+    matrices, best = array(results, "position/gram"), smoothest(results)
+    layers = chosen(matrices.sizes["layer"], MATRICES, best)
     steps, size = [], min(FREQUENCIES, matrices.sizes["position"])
     for layer in layers:
         matrix = numbers(results, "position/gram", layer=int(layer))
         steps.append([heatmap(log_frequencies(matrix)[:size, :size], "log₁₀ |Ĝ|", (-3.0, 2.0), signed=False)])
-    return slider(squared(panels(height=400), "frequency", "frequency"), steps, [str(layer) for layer in layers])
+    figure, start = squared(panels(height=400), "frequency", "frequency"), int(np.searchsorted(layers, best))
+    titles = [frequencies_title(results, int(layer)) for layer in layers]
+    return slider(figure, steps, [str(layer) for layer in layers], start, titles)
 
 
 def log_frequencies(matrix: Float[np.ndarray, "position position_"]) -> Float[np.ndarray, "frequency frequency_"]:
@@ -42,29 +48,70 @@ def log_frequencies(matrix: Float[np.ndarray, "position position_"]) -> Float[np
     return np.log10(size, out=np.full_like(size, np.nan), where=size > 0)
 
 
-def frequencies_finding(results: xr.DataTree) -> str:
-    """The share of low frequencies where the run holds it; else that it is not estimable."""
+def smoothest(results: xr.DataTree) -> int:
+    """The layer with which the slider begins: of the largest low-frequency share, else the middle one."""
+    share = low_share(results, FEW)[0].value if has(results, SHARE) else np.full(1, np.nan)
+    return largest(share) if np.isfinite(share).any() else array(results, "position/gram").sizes["layer"] // 2
+
+
+def frequencies_title(results: xr.DataTree, layer: int) -> str:
+    """The share of the lowest frequencies in one layer; the constant part where the run does not hold it."""
     if has(results, SHARE):
-        return low_share_sentence(results, 3)
-    first = float(log_frequencies(numbers(results, "position/gram", layer=-1))[0, 0])
-    return f"The constant part of the last layer's Gram matrix is {number(10**first)}; {NO_NULL}"
+        share, highest = low_share(results, FEW)
+        if np.isfinite(share.value[layer]):
+            held = number(100 * float(share.value[layer]))
+            return f"Frequencies 0 to {highest} hold {held} % of the Gram energy (layer {layer})"
+    first = float(np.abs(spectrum_2d(numbers(results, "position/gram", layer=layer)))[0, 0])
+    if not np.isfinite(first):
+        return f"The frequencies of the positional Gram matrix are {NOT_ESTIMABLE} (layer {layer})"
+    return f"The constant part of the Gram matrix is {number(first)} (layer {layer}); {NO_NULL}"
 
 
-def low_share_sentence(results: xr.DataTree, highest: int = 10) -> str:
-    """The share of frequencies 0..K, against its null, no further than low and null allow."""
+def frequencies_finding(results: xr.DataTree) -> str:
+    """The title of the layer with which the slider begins."""
+    return frequencies_title(results, smoothest(results))
+
+
+def low_share(results: xr.DataTree, highest: int = MANY) -> tuple[Estimate, int]:
+    """The share of frequencies 0..K in every layer, and K, at most as large as the run has it."""
     highest = min(highest, array(results, SHARE).sizes["frequency"] - 1)
-    share = estimate(results, SHARE, frequency=highest)
+    return estimate(results, SHARE, frequency=highest), highest
+
+
+def smoother(results: xr.DataTree, highest: int = MANY) -> Bool[np.ndarray, " layer"] | None:
+    """Where the low-frequency share is above its null, whatever fold is left out; None without a null."""
+    share, highest = low_share(results, highest)
+    if not has(results, f"{SHARE}_null"):
+        return None
+    return np.where(np.isfinite(share.low), share.low, share.value) > numbers(
+        results, f"{SHARE}_null", frequency=highest
+    )
+
+
+def low_share_sentence(results: xr.DataTree) -> str:
+    """The largest share of low frequencies, no further than low and null allow."""
+    share, highest = low_share(results)
     if not np.isfinite(share.value).any():
         return f"The low-frequency share of the positional Gram matrix is {NOT_ESTIMABLE}"
-    held = f"frequencies 0 to {highest} hold {span(share.value, '%')} of the Gram energy"
-    if not has(results, f"{SHARE}_null"):
+    above, best = smoother(results), largest(share.value)
+    held = f"frequencies 0 to {highest} hold up to {number(100 * float(share.value[best]))} % (layer {best})"
+    if above is None:
         return f"{held[0].upper()}{held[1:]}; {NO_NULL}"
-    null = numbers(results, f"{SHARE}_null", frequency=highest)
-    above = np.where(np.isfinite(share.low), share.low, share.value) > null
-    held += f", circular-shift null {span(null, '%')}"
     if not above.any():
         return f"Position is not significantly smooth: {held}"
-    return f"Position is smoother than its null in {counted(above, share.axis)}: {held}"
+    return f"Position is smooth: {held}"
+
+
+def low_share_detail(results: xr.DataTree, highest: int = MANY) -> str:
+    """The share over the layers, its null, and where it is above it."""
+    if not has(results, SHARE):
+        return ""
+    share, highest = low_share(results, highest)
+    above = smoother(results, highest)
+    if above is None or not np.isfinite(share.value).any():
+        return ""
+    null = span(numbers(results, f"{SHARE}_null", frequency=highest), "%")
+    return f"{span(share.value, '%')} of the Gram energy, circular-shift null {null}; above it in {counted(above)}"
 
 
 def low_frequencies(results: xr.DataTree) -> go.Figure:
@@ -106,10 +153,19 @@ def differences(results: xr.DataTree) -> go.Figure:
 
 
 def differences_finding(results: xr.DataTree) -> str:
-    """The span of the first order's largest difference; there is no null for it."""
+    """The first order's largest difference; there is no null for it."""
     first = orders(results, "position/difference_max")[0]
     values = numbers(results, "position/difference_max")[:, 0]
-    return f"The largest difference of order {first} is {span(values)}; {NO_NULL}"
+    if not np.isfinite(values).any():
+        return f"The largest difference of order {first} is {NOT_ESTIMABLE}"
+    best = largest(values)
+    return f"Differences of order {first} reach {number(float(values[best]))} (layer {best}); {NO_NULL}"
+
+
+def differences_detail(results: xr.DataTree) -> str:
+    """The span of the first order's largest difference over the layers."""
+    first, values = orders(results, "position/difference_max")[0], numbers(results, "position/difference_max")[:, 0]
+    return f"Order {first}: {span(values)} over the layers" if np.isfinite(values).any() else ""
 
 
 def theorem1(results: xr.DataTree) -> go.Figure:
@@ -144,19 +200,22 @@ def theorem1_finding(results: xr.DataTree) -> str:
     kept = residual <= tightest
     ratio = np.divide(tightest, residual, out=np.full_like(residual, np.nan), where=known & (residual > 0))
     if kept[known].all():
-        return f"The corrected bound of Theorem 1 holds, {span(ratio)} times what is left over" + published_note(
-            results
-        )
-    worst = number(float(np.nanmin(ratio)))
-    return f"The corrected bound of Theorem 1 holds in {counted(kept)} only; at worst {worst} times what is left over"
+        loosest = number(float(np.nanmin(ratio))) if np.isfinite(ratio).any() else "1"
+        return f"The corrected bound of Theorem 1 holds, at least {loosest} times what is left over"
+    return f"The corrected bound of Theorem 1 holds in {counted(kept)} only"
 
 
-def published_note(results: xr.DataTree) -> str:
-    """In how many layers the theorem as published fails, where the run has both sides of it."""
-    left, bound = (optional(results, f"position/theorem1_{name}_published") for name in ("residual", "bound"))
-    if left is None or bound is None:
+def theorem1_detail(results: xr.DataTree) -> str:
+    """How loose the bound is over the layers, and in how many the theorem as published fails."""
+    residual, bound = numbers(results, "position/theorem1_residual"), numbers(results, "position/theorem1_bound").min(1)
+    ratio = np.divide(bound, residual, out=np.full_like(residual, np.nan), where=residual > 0)
+    if not np.isfinite(ratio).any():
         return ""
-    return f"; as published it fails in {counted(left > bound.min(1))}"
+    detail = f"{span(ratio)} times what is left over"
+    left, printed = (optional(results, f"position/theorem1_{name}_published") for name in ("residual", "bound"))
+    if left is None or printed is None:
+        return detail
+    return f"{detail}; as published it fails in {counted(left > printed.min(1))}"
 
 
 FIGURES = (
@@ -170,6 +229,7 @@ FIGURES = (
         "upper left corner. The slider chooses the layer.",
         "Ĝ = F G Fᵀ, F the orthonormal DCT-II, G the cosines of position vectors",
         "Song & Zhong (2023), Figure 3 (right)",
+        partial(low_share_detail, highest=FEW),
     ),
     Figure(
         "low-frequency-share",
@@ -181,6 +241,7 @@ FIGURES = (
         f"is smooth. Band: {error_words(SHARE)}. Null: circularly shifted windows.",
         "r_K = Σ_{i,j ≤ K} Ĝ_ij² / Σ Ĝ_ij², Ĝ the orthonormal 2-D DCT-II of the cosines; K counted from 0",
         "Song & Zhong (2023), Table 3",
+        low_share_detail,
     ),
     Figure(
         "position-differences",
@@ -192,6 +253,7 @@ FIGURES = (
         "matrix is smooth. Rounding grows by 4T² per order. No interval.",
         "max |Δ^(m,m) G|, each order with T², G continued as an even, periodic matrix",
         "Song & Zhong (2023), equations 6 and 7",
+        differences_detail,
     ),
     Figure(
         "theorem-1",
@@ -204,5 +266,6 @@ FIGURES = (
         "‖G − ΠGΠ‖op / T ≤ 2 [2 (g₁ g_k)^m + g_k^2m] · max |Δ^(m,m) G|, g_j = 1 / (2T sin(πj / 2T)); published: "
         "6 / (8k)^m · max |Δ^(m,m) G|",
         "Song & Zhong (2023), Theorem 1",
+        theorem1_detail,
     ),
 )

@@ -1,5 +1,7 @@
 """Figures of the positional basis: how strong it is, in how many directions."""
 
+from functools import partial
+
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
@@ -29,14 +31,16 @@ from armillary.figures.kit.words import (
     effect,
     error_words,
     largest,
+    number,
+    significance,
     span,
 )
-from armillary.results.reading import Estimate, chosen, estimate, has, numbers, optional
+from armillary.results.reading import chosen, estimate, has, numbers, optional
 
 SHARE = Phrases(
     "The position share",
-    "Position explains up to {value} of the variance ({layer}); significant in {layers}",
-    "No effect of position: it explains less than {possible} of the variance in every layer",
+    "Position explains up to {value} of the variance ({layer})",
+    "No effect of position: it explains less than {possible} of every layer's variance",
     "The position share is not significant in any layer; up to {possible} is possible",
 )
 
@@ -64,6 +68,13 @@ def share_finding(results: xr.DataTree) -> str:
     return effect(estimate(results, "position/share_corrected"), 0.0, SHARE, 0.01, "%")
 
 
+def share_detail(results: xr.DataTree) -> str:
+    """In how many layers the share is significant, and over which values it ranges."""
+    share = estimate(results, "position/share_corrected")
+    said = significance(share, 0.0)
+    return f"{said}; {span(share.value, '%')} over the layers" if said else ""
+
+
 def spectrum(results: xr.DataTree) -> go.Figure:
     """Energy of the modes, held out and plug-in, with the null of the held-out one; a slider through the layers."""
     energy = numbers(results, "position/energy_heldout")
@@ -74,11 +85,14 @@ def spectrum(results: xr.DataTree) -> go.Figure:
     if has(results, "position/energy_heldout_null"):
         null = numbers(results, "position/energy_heldout_null").reshape(len(energy), -1)
         curves.append(("circular-shift null of the held-out energy", np.broadcast_to(null, energy.shape), NULL, "dash"))
-    layers = chosen(len(energy), 40)
+    best = spectrum_layer(results)
+    layers = chosen(len(energy), 40, best)
     steps = [
         [mode_curve(name, values[layer], colour, dash) for name, values, colour, dash in curves] for layer in layers
     ]
-    figure = slider(panels(height=420), steps, [str(layer) for layer in layers])
+    titles = [spectrum_title(results, int(layer)) for layer in layers]
+    start = int(np.searchsorted(layers, best))
+    figure = slider(panels(height=420), steps, [str(layer) for layer in layers], start, titles)
     figure.update_layout(legend={"orientation": "v", "x": 1, "xanchor": "right", "y": 1, "yanchor": "top"})
     return axes(figure, "mode", "energy, units of the stream squared", type="log")
 
@@ -91,32 +105,46 @@ def mode_curve(name: str, energy: Float[np.ndarray, " mode"], colour: str, dash:
     return trace.update(mode="lines" if dash == "dash" else "lines+markers", line={"color": colour, "dash": dash})
 
 
-def spectrum_finding(results: xr.DataTree) -> str:
-    """How many modes stand out, where the run says so; else how the energy falls off."""
+def spectrum_layer(results: xr.DataTree) -> int:
+    """The layer with which the spectrum begins: the one of highest held-out rank, else of most energy."""
+    rank = optional(results, "position/rank_heldout")
+    if rank is not None and np.isfinite(rank).any():
+        return largest(rank)
+    energy = numbers(results, "position/energy_heldout")[:, 0]
+    return largest(energy) if np.isfinite(energy).any() else len(energy) // 2
+
+
+def spectrum_title(results: xr.DataTree, layer: int) -> str:
+    """How many modes of a layer exceed the null, where the run says so; else what its first mode holds."""
     if has(results, "position/rank_heldout"):
-        jointly = optional(results, "position/rank_heldout_familywise")
-        return rank_heldout_sentence(estimate(results, "position/rank_heldout"), jointly)
-    energy = numbers(results, "position/energy_heldout")
-    total = np.where(energy > 0, energy, 0).sum(1)
-    share = np.divide(energy[:, 0], total, out=np.full(len(energy), np.nan), where=total > 0)
-    return (
-        f"The first mode holds {span(share, '%')} of the leading modes' held-out energy; "
-        f"the held-out rank is {NOT_ESTIMABLE}"
-    )
+        rank = float(numbers(results, "position/rank_heldout")[layer])
+        if not np.isfinite(rank):
+            return f"The held-out rank of the positional basis is {NOT_ESTIMABLE} (layer {layer})"
+        modes = "1 mode exceeds" if rank == 1 else f"{number(rank)} modes exceed" if rank else "No mode exceeds"
+        return f"{modes} the null in held-out documents (layer {layer})"
+    energy = numbers(results, "position/energy_heldout", layer=layer)
+    total = float(np.where(energy > 0, energy, 0).sum())
+    if not total > 0:
+        return f"The held-out energy of the positional basis is {NOT_ESTIMABLE} (layer {layer})"
+    return f"The first mode holds {number(100 * float(energy[0]) / total)} % of held-out energy (layer {layer})"
 
 
-def rank_heldout_sentence(rank: Estimate, jointly: Float[np.ndarray, " layer"] | None) -> str:
-    """How many modes exceed the null, where most, and in how many layers any does at 95 % for all of them together."""
+def spectrum_finding(results: xr.DataTree) -> str:
+    """The title of the layer with which the slider begins."""
+    return spectrum_title(results, spectrum_layer(results))
+
+
+def spectrum_detail(results: xr.DataTree) -> str:
+    """The highest held-out rank with its range, and in how many layers any mode counts, all of them jointly."""
+    if not has(results, "position/rank_heldout"):
+        return ""
+    rank, jointly = estimate(results, "position/rank_heldout"), optional(results, "position/rank_heldout_familywise")
     if not np.isfinite(rank.value).any():
-        return f"The held-out rank of the positional basis is {NOT_ESTIMABLE}"
-    best = largest(rank.value)
+        return ""
     some = np.where(np.isfinite(rank.low), rank.low, rank.value) > 0 if jointly is None else jointly > 0
-    if not rank.value[best] > 0:
-        return "No mode of the positional basis exceeds the null in any layer"
-    place = f"{at(rank, best)} in {rank.axis} {best}"
-    if not some.any():
-        return f"The held-out rank is not significant in any layer; highest {place}"
-    return f"The positional basis has a held-out rank of up to {place}; at least 1 in {counted(some, rank.axis)}"
+    best = largest(rank.value)
+    said = f"Held-out rank at most {at(rank, best)} in {rank.axis} {best}"
+    return f"{said}; significantly at least 1 in {counted(some, rank.axis)}"
 
 
 def ranks(results: xr.DataTree) -> go.Figure:
@@ -142,37 +170,52 @@ def ranks_finding(results: xr.DataTree) -> str:
     rank, null = estimate(results, "position/rank_screenot"), optional(results, "position/rank_screenot_null")
     if not np.isfinite(rank.value).any():
         return f"The ScreeNOT rank of the positional basis is {NOT_ESTIMABLE}"
-    finding = f"The ScreeNOT rank of the positional basis is {span(rank.value)}"
+    best = largest(rank.value)
+    finding = f"ScreeNOT counts up to {number(float(rank.value[best]))} modes of position (layer {best})"
     if null is None:
         return f"{finding}; {NO_NULL}"
     above = np.where(np.isfinite(rank.low), rank.low, rank.value) > null
-    if not above.any():
-        return f"{finding}, not significantly above noise ({span(null)}) in any layer"
-    return f"{finding}, of noise {span(null)}; above noise in {counted(above)}"
+    return finding if above.any() else "ScreeNOT counts no more modes of position than of noise in any layer"
+
+
+def ranks_detail(results: xr.DataTree) -> str:
+    """Both counts over the layers, and where the one of position is above that of noise."""
+    rank, null = estimate(results, "position/rank_screenot"), optional(results, "position/rank_screenot_null")
+    if null is None or not np.isfinite(rank.value).any():
+        return ""
+    above = np.where(np.isfinite(rank.low), rank.low, rank.value) > null
+    return f"Position {span(rank.value)}, noise {span(null)}; above noise in {counted(above)}"
 
 
 def stable_rank_finding(results: xr.DataTree) -> str:
     """The bias-corrected stable rank where it is estimable."""
-    return corrected_finding(results, "rank_stable", "stable rank")
+    return corrected_finding(results, "rank_stable", "a stable rank")
 
 
 def relative_norm_finding(results: xr.DataTree) -> str:
     """The bias-corrected relative norm where it is estimable."""
-    return corrected_finding(results, "relative_norm", "relative norm")
+    return corrected_finding(results, "relative_norm", "a relative norm")
 
 
 def corrected_finding(results: xr.DataTree, name: str, what: str) -> str:
-    """The largest value of a bias-corrected estimate with its margin, and in how many layers it is estimable."""
+    """The largest value of a bias-corrected estimate with its margin."""
     corrected = estimate(results, f"position/{name}_corrected")
     known = np.isfinite(corrected.value)
     if not known.any():
         single = not np.isfinite(numbers(results, f"position/{name}")).any()
         why = "this run cannot separate position" if single else "position is too weak in every layer"
-        return f"The {what} of the positional basis is {NOT_ESTIMABLE}: {why}"
+        return f"The {what.removeprefix('a ')} of the positional basis is {NOT_ESTIMABLE}: {why}"
     best = largest(corrected.value)
-    peak = f"{at(corrected, best)} ({corrected.axis} {best})"
-    finding = f"The {what} of the positional basis is at most {peak}"
-    return finding if known.all() else f"{finding}; estimable in {counted(known, corrected.axis)}"
+    return f"The positional basis has {what} of at most {at(corrected, best)} ({corrected.axis} {best})"
+
+
+def corrected_detail(results: xr.DataTree, name: str) -> str:
+    """The values over the layers, and in how many of them there are any."""
+    corrected = estimate(results, f"position/{name}_corrected")
+    known = np.isfinite(corrected.value)
+    if not known.any():
+        return ""
+    return f"{span(corrected.value)} over the layers; estimable in {counted(known, corrected.axis)}"
 
 
 def stable_rank(results: xr.DataTree) -> go.Figure:
@@ -197,6 +240,7 @@ FIGURES = (
         "The plug-in estimate is to be compared with its own null: circularly shifted windows.",
         "tr Ĝ / (T · variance), Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²) from pairs of different groups of documents",
         "Song & Zhong (2023), equations 3 and 4; correction and error: docs/statistics.md",
+        share_detail,
     ),
     Figure(
         "position-spectrum",
@@ -206,9 +250,10 @@ FIGURES = (
         spectrum,
         "How the positional basis spreads over its modes. A mode counts where its held-out energy exceeds the null; "
         "energies that are not positive or below 10⁻⁶ of the largest are left out. The slider chooses the layer.",
-        "energy_k = mean over folds f of uᵀ M_f P₋fᵀ u, u the k-th mode found without fold f; plug-in: σ_k² of "
+        "energy_k = mean over folds f of uᵀ M_f P_{−f}ᵀ u, u the k-th mode found without fold f; plug-in: σ_k² of "
         "position_basis",
         "Song & Zhong (2023), Figure 3 (left)",
+        spectrum_detail,
     ),
     Figure(
         "position-rank",
@@ -222,6 +267,7 @@ FIGURES = (
         "ScreeNOT: singular values above the optimal threshold for noise of unknown colour, k = 20; held out: leading "
         "modes whose energy exceeds the 95 % point of the circular-shift null",
         "Donoho, Gavish & Romanov (2023); Song & Zhong (2023), Tables 1 and 4",
+        ranks_detail,
     ),
     Figure(
         "position-stable-rank",
@@ -233,6 +279,7 @@ FIGURES = (
         f"within 3 standard errors of 0. Band: {error_words('position/rank_stable_corrected')}.",
         "Σσ² / σ₁² of position_basis; bias-corrected: tr Ĝ / energy_heldout₁",
         "Song & Zhong (2023), Table 5",
+        partial(corrected_detail, name="rank_stable"),
     ),
     Figure(
         "position-relative-norm",
@@ -245,5 +292,6 @@ FIGURES = (
         "‖P‖op / ‖M‖op, M all centred states, P the positional basis repeated over windows; bias-corrected: √(C · "
         "energy_heldout₁) / ‖M‖op",
         "Song & Zhong (2023), Table 6",
+        partial(corrected_detail, name="relative_norm"),
     ),
 )

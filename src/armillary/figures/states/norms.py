@@ -36,14 +36,20 @@ def norms_finding(results: xr.DataTree) -> str:
     change, room = norm.value[last] - norm.value[0], margin[last] + margin[0]
     if not np.isfinite(change):
         return f"The residual norm is {NOT_ESTIMABLE}"
-    ends = f"from {at(norm, 0)} (layer 0) to {at(norm, last)} (layer {last})"
-    if not np.isfinite(room):
-        return f"The residual norm goes {ends}; {NO_ERROR}"
-    if abs(change) <= room:
-        return f"Growth of the residual norm is not significant: {ends}"
     ratio = number(norm.value[last] / norm.value[0])
+    if not np.isfinite(room):
+        return f"The last layer's norm is {ratio} times the first's; {NO_ERROR}"
+    if abs(change) <= room:
+        return f"The residual norm does not grow significantly from layer 0 to layer {last}"
     verb = f"grows {ratio}-fold" if change > 0 else f"shrinks to {ratio} of its value"
-    return f"The residual norm {verb}, {ends}"
+    return f"The residual norm {verb} from layer 0 to layer {last}"
+
+
+def norms_detail(results: xr.DataTree) -> str:
+    """The norm of the first and of the last layer, with margins."""
+    norm = estimate(results, "norms/norm")
+    last = norm.value.size - 1
+    return f"From {at(norm, 0)} (layer 0) to {at(norm, last)} (layer {last})" if np.isfinite(norm.value[last]) else ""
 
 
 FIGURES = (
@@ -57,5 +63,6 @@ FIGURES = (
         f"above the mean, a few tokens have massive activations. Band: {error_words('norms/norm')}.",
         "mean of ‖h‖ over the kept tokens; interval: Student's t over groups of documents",
         "Song & Zhong (2023), Figure 8 (left)",
+        norms_detail,
     ),
 )

@@ -11,7 +11,7 @@ from armillary.figures.kit.curves import draw_line, layer_axis
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import drawn
-from armillary.figures.kit.words import span
+from armillary.figures.kit.words import NOT_ESTIMABLE, largest, number, span
 from armillary.results.reading import array, has, numbers
 
 COMPONENTS = ("position", "context", "residual")
@@ -37,13 +37,22 @@ def shares(results: xr.DataTree, group: str) -> go.Figure:
 
 
 def shares_finding(results: xr.DataTree, group: str, what: str) -> str:
-    """The plug-in shares of position and context, beside their nulls."""
+    """The largest share of context."""
+    context = numbers(results, f"{group}/share", component=1)
+    if not np.isfinite(context).any():
+        return f"The shares of {what} are {NOT_ESTIMABLE}"
+    best, axis = largest(context), str(array(results, f"{group}/share").dims[0])
+    return f"Context explains up to {number(100 * float(context[best]))} % of {what} ({axis} {best})"
+
+
+def shares_detail(results: xr.DataTree, group: str) -> str:
+    """The plug-in shares of position and context over the layers, beside their nulls."""
     share = numbers(results, f"{group}/share")
-    finding = f"Plug-in shares of {what}: position {span(share[:, 0], '%')}, context {span(share[:, 1], '%')}"
+    detail = f"Plug-in shares: position {span(share[:, 0], '%')}, context {span(share[:, 1], '%')}"
     if not has(results, f"{group}/share_floor"):
-        return finding
+        return detail
     floor = numbers(results, f"{group}/share_floor")
-    return f"{finding}; without any effect {span(floor[:, 0], '%')} and {span(floor[:, 1], '%')}"
+    return f"{detail}; without any effect {span(floor[:, 0], '%')} and {span(floor[:, 1], '%')}"
 
 
 FIGURES = (
@@ -59,6 +68,7 @@ FIGURES = (
         "h = mean + position + context + residual; C Σ‖pos‖² + T Σ‖ctx‖² + Σ‖resid‖² = Σ‖h − mean‖²; "
         "null of position SS_residual / ((C − 1) SS_total), of context (1 − position) / T",
         "Song & Zhong (2023), equations 2–4",
+        partial(shares_detail, group="variance"),
     ),
     Figure(
         "attention-shares",
@@ -69,5 +79,6 @@ FIGURES = (
         "The same split for what each block's attention receives, after the block's norm.",
         "h = mean + position + context + residual at the input of each attention; shares of Σ‖h − mean‖²",
         "Song & Zhong (2023), equations 2–4",
+        partial(shares_detail, group="attention_variance"),
     ),
 )

@@ -41,15 +41,22 @@ def kinds(results: xr.DataTree) -> np.ndarray:
 
 
 def plane_finding(results: xr.DataTree) -> str:
-    """The most frequent regime, and how many heads have no ξ."""
+    """The most frequent regime."""
     regime = kinds(results)
     counts = {name: int(np.sum(regime == name)) for name in REGIMES}
     most = max(counts, key=lambda name: counts[name])
     if not counts[most]:
         return f"The regimes of heads are {NOT_ESTIMABLE}"
+    return f"Predicted focus is {most} in {counts[most]} of {regime.size} heads"
+
+
+def plane_detail(results: xr.DataTree) -> str:
+    """How many heads are of each regime, and how many have no ξ."""
+    regime = kinds(results)
+    counts = {name: int(np.sum(regime == name)) for name in REGIMES}
+    said = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
     without = int(np.sum(~np.isfinite(numbers(results, f"localization/xi{ending(results)}"))))
-    said = f"Predicted focus is {most} in {counts[most]} of {regime.size} heads"
-    return said + (f"; {without} have no ξ (tr W² ≤ 0)" if without else "")
+    return f"Heads by focus: {said or 'none'}" + (f"; {without} have no ξ (tr W² ≤ 0)" if without else "")
 
 
 def profiles(results: xr.DataTree) -> go.Figure:
@@ -63,7 +70,7 @@ def profiles(results: xr.DataTree) -> go.Figure:
         values = np.nanmean(numbers(results, f"localization/rho{with_data}{way}"), axis=(0, 1))
         figure.add_trace(curve(place / length, values, name, colour, dash))
     measured = optional(results, "heads/signal_propagation_profile")
-    if measured is not None and with_data:
+    if measured is not None and with_data and np.isfinite(measured).any():
         starts = starts_of(results, "heads/signal_propagation_profile", "key_bin")
         middles = (starts + np.append(starts[1:], length)) / 2
         figure.add_trace(
@@ -134,6 +141,7 @@ FIGURES = (
         "itself then attends to an end of the window. W = W_QK, or W_QK Σ where the run has the input's covariance Σ.",
         "ξ = tr W/√tr W², η = √tr W², scale of the scores counted; focus where ρ is at least half its largest value",
         "Bao, Hataya & Karakida (2024), corrected; docs/measures.md",
+        plane_detail,
     ),
     Figure(
         "localization-profiles",

@@ -11,7 +11,7 @@ from armillary.figures.kit.fields import BAR, heatmap, ruler
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import axis_label, drawn
-from armillary.figures.kit.words import NOT_ESTIMABLE, median, number
+from armillary.figures.kit.words import NOT_ESTIMABLE, median, number, span
 from armillary.results.reading import Estimate, array, has, numbers
 from armillary.results.weight_answers import KINDS, of_kind, weight_answers
 
@@ -101,14 +101,18 @@ def tails(results: xr.DataTree) -> go.Figure:
 
 
 def tails_finding(results: xr.DataTree) -> str:
-    """From which to which exponent the tails go."""
+    """The median exponent of the tails."""
     value = numbers(results, TAIL)
     known = value[np.isfinite(value)]
     if not known.size:
         return f"Power-law tails are {NOT_ESTIMABLE}: too few values"
-    low, high = number(known.min()), number(known.max())
-    said = "Tails of matrix spectra have "
-    return said + (f"exponents from {low} to {high}" if low != high else f"an exponent of {low}")
+    return f"Tails of matrix spectra have a median exponent of {number(median(known))}"
+
+
+def tails_detail(results: xr.DataTree) -> str:
+    """From which to which exponent the tails go."""
+    value = numbers(results, TAIL).ravel()
+    return f"Exponents {span(value)}" if np.isfinite(value).any() else ""
 
 
 FIGURES = (
@@ -146,5 +150,6 @@ FIGURES = (
         "by bootstrap of the whole fit. It describes a tail; it does not say how well a matrix was trained.",
         "α = 1 + n / Σ log(x / xmin), xmin where the Kolmogorov–Smirnov distance is smallest",
         "Clauset, Shalizi & Newman (2009)",
+        tails_detail,
     ),
 )

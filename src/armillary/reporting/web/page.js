@@ -21,16 +21,44 @@ function fitting(layout, width) { // on a narrow page a square matrix or a spher
   return Math.min(layout.height, width - l - r + t + b);
 }
 
+const darker = stored("dark-colours");
+
+function coloured(value) { // the same hues in shades that a dark page shows
+  if (theme() !== "dark") return value;
+  if (typeof value === "string") return darker[value] || value;
+  if (Array.isArray(value)) return value.map(coloured);
+  if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, coloured(one)]));
+  return value;
+}
+
+function prepared(name, place) { // data and layout as they are drawn; the page has a slider of its own
+  const { data, layout } = stored(`data-${name}`);
+  const slider = (layout.sliders || [])[0];
+  if (slider) {
+    delete layout.sliders;
+    layout.height -= 84;
+    layout.margin = { ...layout.margin, b: 54 };
+  }
+  layout.template = look();
+  layout.autosize = true;
+  layout.height = fitting(layout, place.clientWidth);
+  if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false; // a finger on a plot scrolls the page
+  return { data: coloured(data), layout: coloured(layout), slider };
+}
+
+function shown(data, slider, step) { // the traces of one step of a slider
+  const visible = slider.steps[step].args[1];
+  data.forEach((trace, i) => { trace.visible = visible[i]; });
+}
+
 function draw(name) {
   if (!drawing.has(name)) {
-    const { data, layout } = stored(`data-${name}`);
     const place = box(name);
-    layout.template = look();
-    layout.autosize = true;
-    layout.height = fitting(layout, place.clientWidth);
+    const { data, layout, slider } = prepared(name, place);
     place.style.height = `${layout.height || place.clientHeight}px`;
-    if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false; // a finger on a plot scrolls the page
+    if (slider) ruled(place, slider, (layout.meta || {}).titles);
     drawing.set(name, Plotly.newPlot(place, data, layout, SETTINGS).then(() => {
+      place.on("plotly_click", ({ points }) => openHead(headOf(points[0])));
       place.dataset.drawn = theme();
       return place;
     }));
@@ -38,12 +66,36 @@ function draw(name) {
   return drawing.get(name);
 }
 
+function ruled(place, slider, titles) { // a slider that the keyboard moves; the title follows it
+  const name = place.dataset.figure;
+  const label = Object.assign(document.createElement("label"), { className: "slider" });
+  const output = document.createElement("output");
+  const input = Object.assign(document.createElement("input"), { type: "range", min: 0, max: slider.steps.length - 1, step: 1 });
+  input.value = slider.active || 0;
+  const prefix = (slider.currentvalue || {}).prefix ?? "";
+  const say = () => { output.textContent = `${prefix}${plain(slider.steps[input.value].label)}`; };
+  input.setAttribute("aria-label", prefix.trim() || "choose");
+  input.addEventListener("input", async () => {
+    say();
+    input.setAttribute("aria-valuetext", output.textContent);
+    place.dataset.step = input.value;
+    if (titles) document.querySelector(`#${CSS.escape(name)} h3`).textContent = titles[input.value];
+    await drawing.get(name);
+    Plotly.restyle(place, { visible: slider.steps[input.value].args[1] });
+  });
+  say();
+  place.dataset.step = input.value;
+  label.append(output, input);
+  place.after(label);
+}
+
 async function recolour() {
   for (const [name, drawn] of drawing) {
     const place = await drawn;
-    await Plotly.react(place, place.data, { ...place.layout, template: look() }, SETTINGS);
+    const { data, layout, slider } = prepared(name, place);
+    if (slider) shown(data, slider, place.dataset.step);
+    await Plotly.react(place, data, { ...layout, height: place.layout.height }, SETTINGS);
     place.dataset.drawn = theme();
-    drawing.set(name, Promise.resolve(place));
   }
 }
 
@@ -146,27 +198,135 @@ async function download(name, format) {
   return Plotly.downloadImage({ data: place.data, layout }, size);
 }
 
+// Heads: a click on one, wherever it stands, opens its card
+
+const NAME = /^L\d+H\d+$/;
+const heads = document.getElementById("heads") ? stored("heads") : null;
+const dialog = document.getElementById("head-card");
+
+function headOf(point) { // the head that a point of a figure stands for, if any
+  const { data, x, y, text } = point || {};
+  const named = [text, data && data.name].map((one) => String(one ?? "")).find((one) => NAME.test(one));
+  if (named) return named;
+  return data && String(data.hovertemplate).startsWith("L%{y}H%{x}") ? `L${y}H${x}` : null;
+}
+
+function element(tag, text, more = {}) {
+  return Object.assign(document.createElement(tag), { textContent: text }, more);
+}
+
+function mapOf(place) { // the mean attention map, queries from top to bottom
+  const { bins } = heads;
+  const bytes = Uint8Array.from(atob(heads.maps), (letter) => letter.charCodeAt(0)).subarray(place * bins * bins, (place + 1) * bins * bins);
+  const canvas = Object.assign(document.createElement("canvas"), { width: bins, height: bins });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(bins, bins);
+  const [ink, paper] = theme() === "dark" ? [[86, 180, 233], [20, 23, 28]] : [[0, 80, 126], [255, 255, 255]];
+  bytes.forEach((value, i) => {
+    for (let channel = 0; channel < 3; channel++) image.data[4 * i + channel] = paper[channel] + (value / 255) * (ink[channel] - paper[channel]);
+    image.data[4 * i + 3] = 255;
+  });
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+function fillCard(name) {
+  const place = heads.names.indexOf(name);
+  const inside = Object.assign(document.createElement("div"), { className: "inside" });
+  const top = Object.assign(document.createElement("div"), { className: "top" });
+  top.append(element("h2", name), element("span", heads.kinds[place]), element("button", "Close", { type: "button", onclick: () => dialog.close() }));
+  inside.append(top);
+  if (heads.bins) {
+    const figure = document.createElement("figure");
+    figure.append(mapOf(place), element("figcaption", "mean attention: queries downward, keys to the right, by square root"));
+    inside.append(figure);
+  }
+  let section = null, table = null;
+  heads.rows.forEach(([part, label], row) => {
+    if (part !== section) {
+      section = part;
+      table = document.createElement("table");
+      inside.append(element("h3", part), table);
+    }
+    const line = document.createElement("tr");
+    line.append(element("th", label), element("td", heads.values[place][row]));
+    table.append(line);
+  });
+  dialog.replaceChildren(inside);
+}
+
+function showHead() { // the card that the address names, or none
+  const name = location.hash.slice(1);
+  const known = heads && NAME.test(name) && heads.names.includes(name);
+  if (known) fillCard(name);
+  if (known && !dialog.open) dialog.showModal();
+  if (!known && dialog.open) dialog.close();
+}
+
+function openHead(name) {
+  if (!name || !heads || !heads.names.includes(name)) return;
+  history.pushState({ card: true }, "", `#${name}`);
+  showHead();
+}
+
+dialog.addEventListener("close", () => {
+  if (!NAME.test(location.hash.slice(1))) return;
+  if ((history.state || {}).card) history.back();
+  else history.replaceState(null, "", location.pathname + location.search);
+});
+dialog.addEventListener("click", ({ target }) => { if (target === dialog) dialog.close(); });
+
 // What the reader does
+
+function unfold() { // whatever the address names is not hidden
+  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target || NAME.test(target.id)) return;
+  let opened = false;
+  for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS" && !one.open) opened = one.open = true;
+  if (opened) target.scrollIntoView();
+}
 
 document.getElementById("theme").addEventListener("click", () => {
   document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark";
   recolour();
 });
 preferred.addEventListener("change", recolour);
-document.addEventListener("click", ({ target }) => {
+document.addEventListener("click", (event) => {
+  const { target } = event;
   if (target.dataset.save) download(target.dataset.figure, target.dataset.save);
-  if (target.hash === "#glossary") document.getElementById("glossary").open = true;
+  const name = target.hash ? target.hash.slice(1) : "";
+  if (heads && NAME.test(name)) {
+    event.preventDefault();
+    openHead(name);
+  } else if (target.hash && target.hash === location.hash) unfold();
 });
+addEventListener("hashchange", () => { showHead(); unfold(); });
+addEventListener("popstate", showHead);
 addEventListener("DOMContentLoaded", () => {
-  if (location.hash === "#glossary") document.getElementById("glossary").open = true;
+  document.getElementById("list").open = matchMedia("(min-width: 1100px)").matches;
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) draw(entry.target.dataset.figure);
   }, { rootMargin: "700px" });
   document.querySelectorAll(".plot").forEach((place) => near.observe(place));
+  showHead();
+  unfold();
 });
-addEventListener("beforeprint", () => document.querySelectorAll(".plot").forEach((place) => draw(place.dataset.figure)));
+addEventListener("beforeprint", () => {
+  document.querySelectorAll("main details").forEach((one) => { one.open = true; });
+  document.querySelectorAll(".plot").forEach((place) => draw(place.dataset.figure));
+});
 
-// Claims: rows that hold every word that is typed, or whose verdict is chosen
+// Figures and claims: those that hold every word that is typed
+
+const wanted = (field) => field.value.toLowerCase().split(/\s+/).filter(Boolean);
+const figureWords = document.getElementById("figures-words");
+
+figureWords.addEventListener("input", () => {
+  document.querySelectorAll("#list li").forEach((item) => {
+    const text = `${item.textContent} ${item.firstChild.title}`.toLowerCase();
+    item.hidden = !wanted(figureWords).every((word) => text.includes(word));
+  });
+});
 
 const words = document.getElementById("claims-words");
 
@@ -174,13 +334,12 @@ if (words) {
   const rows = Array.from(document.querySelectorAll("#claims-table tbody tr"), (row) => [row, row.textContent.toLowerCase()]);
   const count = document.getElementById("claims-count");
   const filter = () => {
-    const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
+    let found = 0;
     for (const [row, text] of rows) {
-      row.hidden = !wanted.every((word) => text.includes(word));
-      shown += !row.hidden;
+      row.hidden = !wanted(words).every((word) => text.includes(word));
+      found += !row.hidden;
     }
-    count.textContent = `${shown} of ${rows.length} claims`;
+    count.textContent = `${found} of ${rows.length} claims`;
   };
   words.addEventListener("input", filter);
   filter();

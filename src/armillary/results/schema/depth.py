@@ -3,7 +3,9 @@
 from armillary.measures.anisotropy import anisotropy, outlier_dimensions
 from armillary.measures.dimension import dimension
 from armillary.measures.identity import token_share
+from armillary.measures.influence import influence, position_share_less_dominant
 from armillary.measures.layers import layer_similarity
+from armillary.measures.massive import first_ratio, position_share_with_first
 from armillary.measures.norms import norm
 from armillary.results.schema.kinds import Group, Variable, axes, with_error
 
@@ -72,6 +74,40 @@ IDENTITY = {
     ),
 }
 
+BY_TOKEN = {
+    "token_variance_share": Variable(
+        axes("layer sample"),
+        "1",
+        "a sampled token's share of the layer's variance; NaN: massive and left out",
+        share=True,
+    ),
+    "dominant_share": Variable(
+        LAYER, "1", "what the dominant tokens hold together", label="share of variance in dominant tokens", share=True
+    ),
+    "dominant": Variable(
+        axes("sample"),
+        "true or false",
+        "whether it holds over 10 times its even share of a layer where such tokens hold over 10 %",
+    ),
+    "participation_ratio": Variable(LAYER, "directions", "(tr C)² / tr C² of the sample's covariance C"),
+    "participation_ratio_less_dominant": Variable(LAYER, "directions", "the same without the dominant tokens"),
+    "cka_debiased_less_dominant": Variable(PAIRS, "1", "bias-corrected CKA of two layers without the dominant tokens"),
+    "position_share_less_dominant": Variable(
+        LAYER, "1", "position/share_corrected of the variance that is not the dominant tokens'", True, share=True
+    ),
+}
+
+FIRST = {
+    "first_ratio": Variable(LAYER, "1", "norm of the mean at position 0, left out, over the layer's median norm", True),
+    "position_share_with_first": Variable(
+        LAYER,
+        "1",
+        "plug-in position share if position 0 counted, its states taken as their mean: an upper bound",
+        True,
+        share=True,
+    ),
+}
+
 GROUPS: dict[str, Group] = {
     "norms": Group(
         "states.nc",
@@ -88,5 +124,12 @@ GROUPS: dict[str, Group] = {
         "the cloud of states of each layer, and the similarity of layers",
         SIMILARITY | CLOUD | IDENTITY,
         (layer_similarity, anisotropy, outlier_dimensions, dimension, token_share),
+    ),
+    "influence": Group(
+        "states.nc",
+        "the hold of single tokens on each layer's covariance, and measures with and without those that dominate",
+        BY_TOKEN | FIRST,
+        (influence, position_share_less_dominant, first_ratio, position_share_with_first),
+        ("residual", "corpus", "sample", "outliers", "position"),
     ),
 }

@@ -28,6 +28,9 @@ SCORES = {
 }
 """What names a head; all are masses of attention."""
 
+EXAMPLES = ("induction", "previous", "duplicate")
+"""The kinds of which the clearest head is taken apart in a window of repeated tokens."""
+
 REPEATED = ("induction", "duplicate", "previous")
 """The scores of the repeated-token test."""
 
@@ -134,6 +137,21 @@ def panel_rows() -> dict[str, Variable]:
     }
 
 
+def example_rows() -> dict[str, Variable]:
+    """The same panels of several heads in one window of repeated tokens."""
+    panels = {
+        name: Variable(axes("example query key"), row.unit, row.text)
+        for name, row in panel_rows().items()
+        if row.axes == axes("query key")
+    }
+    return panels | {
+        "text": panel_rows()["text"],
+        "kind": Variable(axes("example"), "text", f"which score it has the highest of: {', '.join(EXAMPLES)}"),
+        "block": Variable(axes("example"), "index", "the block of the head"),
+        "head": Variable(axes("example"), "index", "the head within its block"),
+    }
+
+
 GROUPS: dict[str, Group] = {
     "repeats": Group(
         FILE, "the repeated-token test, and what the random-weight control does", repeats(), command=COMMAND
@@ -180,10 +198,26 @@ GROUPS: dict[str, Group] = {
         panel_rows(),
         command=COMMAND,
     ),
+    "head_examples": Group(
+        FILE,
+        "examples: the scores of the clearest heads in a window of repeated tokens, by what makes them",
+        example_rows(),
+        command=COMMAND,
+    ),
     "taxonomy": Group(
         FILE,
         "kinds of heads by their behaviour, with the scores that decide them",
-        {"kind": Variable(PER_HEAD, "text", f"{', '.join(KINDS)}; empty where none fits", label="kind")} | scores(),
+        {
+            "kind": Variable(PER_HEAD, "text", f"{', '.join(KINDS)}; empty where none fits", label="kind"),
+            "labels": Variable(
+                PER_HEAD,
+                "text",
+                "every kind whose threshold the head passes, its kind first",
+                label="labels",
+                optional=True,
+            ),
+        }
+        | scores(),
         (taxonomy,),
         ("repeats", "heads", "head_groups"),
         COMMAND,

@@ -1,0 +1,158 @@
+"""The command that sends one text through a model, as it is and as it is changed."""
+
+import re
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from armillary.cli.arguments import Loading, Model
+from armillary.cli.flags import spread
+from armillary.cli.output import Form
+from armillary.errors import RequestError, refuse_outside
+from armillary.system.progress import waiting
+
+Mean = StrEnum("Mean", ["plain", "output"])
+CONTINUATION, ANSWER = 20, 16
+"""Tokens of continuation of a text, and of an answer to the built-in task."""
+
+Asked = tuple[float, tuple[int, int] | None]
+"""A change of the model: α, and the block and number of a head that is silenced."""
+
+
+@spread
+def prompt(
+    model: Model,
+    text: Annotated[str | None, typer.Argument(help="The text; leave it out with --shots.")] = None,
+    layer: Annotated[int | None, typer.Option("--layer", "--block", help="One layer, token by token.")] = None,
+    head: Annotated[int | None, typer.Option(help="One head instead of the mean over heads.")] = None,
+    words: Annotated[bool, typer.Option("--words", help="Attention between words instead of tokens.")] = False,
+    mean: Annotated[
+        Mean,
+        typer.Option(help="Mean over heads: all equal, or weighted by the norm of what they add through W_O."),
+    ] = Mean.plain,
+    tokens: Annotated[
+        int | None, typer.Option(help=f"Tokens of continuation. [default: {CONTINUATION}, encoders 0]")
+    ] = None,
+    alpha: Annotated[
+        str | None, typer.Option(help="W_Q and W_K times α, beside the model as it is: 0.25,0.5,2,4.")
+    ] = None,
+    without: Annotated[
+        str | None, typer.Option(help="Heads silenced one at a time, beside the model as it is: L18H6,L3H2.")
+    ] = None,
+    shots: Annotated[str | None, typer.Option(help="The built-in task, with these numbers of examples: 3,5,8.")] = None,
+    seed: Annotated[int, typer.Option(help="Random seed, of the examples and of random weights.")] = 0,
+    *,
+    loading: Loading,
+    form: Form,
+) -> None:
+    """Send one text through a model: attention by layer, head, token and word, and the model's continuation."""
+    if (text is None) == (shots is None):
+        got = "neither" if text is None else "both"
+        raise RequestError(f"expected a text or --shots, got {got}: give one of the two")
+    asked: list[Asked] = [(value, None) for value in alphas(alpha)]
+    asked += [(1.0, head_of(name)) for name in listed(without)]
+    if asked and shots is not None:
+        raise RequestError("expected a text with --alpha or --without, got --shots: give one of the two")
+    if shots is not None:
+        counts = shot_counts(shots)
+        with waiting(f"{model}: loading"):
+            view = loading.view(model, seed)
+        answer_task(view, counts, ANSWER if tokens is None else tokens, seed, form)
+    elif text is not None:
+        chosen = {"head": head, "mean": mean.value, "words": words}
+        with waiting(f"{model}: loading"):
+            view = loading.view(model, seed)
+        if asked:
+            read_variants(view, text, asked, layer, tokens, form, **chosen)
+        else:
+            read_text(view, text, layer, tokens, form, **chosen)
+
+
+def read_text(view: Any, text: str, layer: int | None, tokens: int | None, form: Form, **chosen: Any) -> None:
+    """Print where one text is attended to, and its continuation."""
+    from armillary.printing import prompt as tables
+    from armillary.prompts.continuation import continuation as continued
+    from armillary.prompts.prompt import prompt as read
+
+    maps = read(view, text)
+    table = tables.layers(maps, **chosen) if layer is None else tables.tokens(maps, layer, **chosen)
+    length = length_of(view, tokens)
+    continuation = continued(view, text, length) if length else None
+    form.show(
+        lambda: tables.printed(maps, table, continuation),
+        lambda: tables.as_json(maps, table, continuation),
+        lambda: tables.as_csv(table),
+    )
+
+
+def length_of(view: Any, tokens: int | None) -> int:
+    """Tokens of continuation: as asked for, else some of what can generate."""
+    return tokens if tokens is not None else CONTINUATION if view.model.can_generate() else 0
+
+
+def read_variants(
+    view: Any,
+    text: str,
+    asked: list[Asked],
+    layer: int | None,
+    tokens: int | None,
+    form: Form,
+    **chosen: Any,
+) -> None:
+    """Print what changes of the model do to one text, beside the model as it is."""
+    from armillary.models.interventions import Change
+    from armillary.printing import variants as tables
+    from armillary.prompts.variants import variants
+
+    changes = [Change(alpha=value, without=head) for value, head in asked]
+    if layer is not None:
+        refuse_outside("a layer", layer, 0, view.n_blocks - 1)
+    found = variants(view, text, changes, length_of(view, tokens))
+    form.show(
+        lambda: tables.printed(found, layer, **chosen),
+        lambda: tables.as_json(found, **chosen),
+        lambda: str(tables.rows(found, **chosen).drop(columns="strongest").to_csv()),
+    )
+
+
+def listed(text: str | None) -> list[str]:
+    """The parts of a text between commas."""
+    return [] if text is None else [part.strip() for part in text.split(",")]
+
+
+def alphas(text: str | None) -> list[float]:
+    """0.25,0.5,2 as numbers."""
+    try:
+        return [float(part) for part in listed(text)]
+    except ValueError:
+        raise RequestError(f"expected numbers for alpha, got {text!r}: separate them by commas, 0.5,2") from None
+
+
+def head_of(name: str) -> tuple[int, int]:
+    """L18H6 as block and head."""
+    found = re.fullmatch(r"L(\d{1,4})H(\d{1,4})", name)
+    if found is None:
+        raise RequestError(f"expected a head as block and number, got {name!r}: write L18H6 for block 18, head 6")
+    return int(found[1]), int(found[2])
+
+
+def answer_task(view: Any, shots: list[int], tokens: int, seed: int, form: Form) -> None:
+    """Print the answers to the built-in task, and where the examples' tokens attend."""
+    from armillary.printing import answers as tables
+    from armillary.prompts.fewshot import fewshot_answers
+
+    answers = fewshot_answers(view, shots, tokens=tokens, seed=seed, progress=True)
+    form.show(
+        lambda: tables.printed(answers),
+        lambda: tables.as_json(answers),
+        lambda: str(tables.rows(answers).to_csv(index=False)),
+    )
+
+
+def shot_counts(text: str) -> list[int]:
+    """3,5,8 as numbers."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise RequestError(f"expected numbers of examples, got {text!r}: separate them by commas, 3,5,8")
+    return [int(part) for part in parts]

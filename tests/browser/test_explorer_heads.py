@@ -1,0 +1,143 @@
+"""The map of heads in a real browser: kinds and filters, Back, links that are wrong, a narrow page."""
+
+import pytest
+
+import made_up
+import tiny_run
+from armillary.results.store import Run
+
+LONG = 60_000
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return tiny_run.named(tmp_path_factory.mktemp("named"))
+
+
+@pytest.fixture(scope="module")
+def page(run, served):
+    with served(run) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def kinds(served):
+    """The page of made-up results, whose heads have kinds."""
+    with served(Run(made_up.run_of(layers=4))) as address:
+        yield address
+
+
+def opened(tab):
+    tab.wait_for_selector("[role=gridcell]", timeout=LONG)
+    return tab
+
+
+def test_the_page_opens_on_the_map_of_heads_coloured_by_kind(kinds, visit):
+    one = visit(kinds)
+    tab = opened(one.page)
+    assert tab.input_value("#measure") == "taxonomy/kind"
+    held = made_up.run_of(layers=4)["taxonomy"].kind.values.astype(str)
+    cells = tab.locator("[role=gridcell]")
+    assert cells.count() == held.size
+    for place, kind in enumerate(held.ravel()):
+        style = cells.nth(place).get_attribute("style") or ""
+        assert (f"var(--head-{kind})" in style) == bool(kind)
+    assert one.problems == []
+
+
+def test_heads_are_filtered_by_kind_and_by_score(kinds, visit):
+    tab = opened(visit(kinds).page)
+    held = made_up.run_of(layers=4)["taxonomy"].kind.values.astype(str)
+    kind = next(name for name in held.ravel() if name)
+    tab.click(f".kinds [data-kind='{kind}']")
+    assert tab.locator("[role=gridcell]:not(.out)").count() == int((held == kind).sum())
+    assert f"kinds={kind}" in tab.url
+    tab.reload()
+    opened(tab)
+    assert tab.locator("[role=gridcell]:not(.out)").count() == int((held == kind).sum())
+    tab.click(f".kinds [data-kind='{kind}']")
+    assert tab.locator("[role=gridcell].out").count() == 0
+    tab.select_option("#measure", "taxonomy/induction")
+    tab.wait_for_selector(".scale")
+    slider = tab.locator(".controls input[type=range]")
+    slider.focus()
+    tab.keyboard.press("End")
+    tab.wait_for_selector("[role=gridcell].out")
+    values = made_up.run_of(layers=4)["taxonomy"].induction.values
+    assert tab.locator("[role=gridcell]:not(.out)").count() == int((values >= float(f"{values.max():.4g}")).sum())
+
+
+def test_back_goes_from_head_to_head_to_the_map(page, visit):
+    tab = opened(visit(page).page)
+    tab.click("[data-at='0,1']")
+    tab.wait_for_selector("#head[data-drawn='L0H1']", timeout=LONG)
+    tab.click("[data-at='1,3']")
+    tab.wait_for_selector("#head[data-drawn='L1H3']", timeout=LONG)
+    tab.go_back()
+    tab.wait_for_selector("#head[data-drawn='L0H1']", timeout=LONG)
+    assert "block=0&head=1" in tab.url
+    tab.go_back()
+    tab.wait_for_selector("#head h2:has-text('Heads by kind')", timeout=LONG)
+    assert tab.locator("[role=gridcell]").count() == 8
+    tab.go_forward()
+    tab.wait_for_selector("#head[data-drawn='L0H1']", timeout=LONG)
+
+
+def test_movements_of_one_slider_are_one_step_back(page, visit):
+    tab = visit(f"{page}#view=layers").page
+    tab.wait_for_selector(".cards[data-layer='0']", timeout=LONG)
+    for layer in (1, 2):
+        tab.keyboard.press("ArrowRight")
+        tab.wait_for_selector(f".cards[data-layer='{layer}']", timeout=LONG)
+    tab.go_back()
+    tab.wait_for_selector(".cards[data-layer='0']", timeout=LONG)
+    assert "view=layers" in tab.url
+
+
+WRONG = {
+    "view=heads&block=-3&head=abc": ["block “-3”: expected a whole number from 0 to 1", "head “abc”"],
+    "view=heads&block=7&head=9": ["block “7”", "head “9”: expected a whole number from 0 to 3"],
+    "view=none": ["view “none”: expected heads or ask"],
+    "view=layers&layer=x": ["layer “x”: expected a whole number from 0 to 2"],
+    "view=heads&measure=none&kinds=none,x&least=y": [
+        "measure “none”",
+        "kinds “none,x”",
+        "least “y”: expected a number",
+    ],
+    "view=ask&alpha=9&without=x&other=L9H9": [
+        "alpha “9”: expected a number from 0.25 to 4",
+        "without “x”",
+        "other “L9H9”",
+    ],
+}
+
+
+@pytest.mark.parametrize("link", WRONG)
+def test_a_link_that_makes_no_sense_is_mended_and_told_in_a_sentence(page, visit, link):
+    one = visit(f"{page}#{link}")
+    one.page.wait_for_selector("main .controls", timeout=LONG)
+    said = one.page.inner_text("#notice")
+    for words in WRONG[link]:
+        assert words in said
+    assert "NaN" not in one.page.url
+    left = dict(part.split("=") for part in one.page.url.partition("#")[2].split("&") if part)
+    assert set(left) <= {"view"}
+    assert one.problems == []
+
+
+def test_the_table_of_a_head_fits_a_phone(page, visit):
+    tab = visit(f"{page}#view=heads&block=1&head=2", width=390).page
+    tab.wait_for_selector("#head[data-drawn]", timeout=LONG)
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    cells = "[...document.querySelectorAll('table.numbers td, table.numbers th')]"
+    assert tab.evaluate(f"Math.max(...{cells}.map(cell => cell.getBoundingClientRect().right))") <= 390
+    assert tab.evaluate(f"{cells}.filter(cell => cell.scrollWidth > cell.clientWidth + 1).length") == 0
+
+
+def test_a_heads_page_asks_nothing_of_the_model(page, visit):
+    one = visit(f"{page}#view=heads&block=1&head=2")
+    one.page.wait_for_selector("#head[data-drawn]", timeout=LONG)
+    titles = one.page.locator("#head .card h3").all_text_contents()
+    assert titles == ["Mean attention map", "Attention by distance", "QK terms: share of the logits' variance"]
+    assert not any("/api/ask/" in url or "/api/model" in url for url in one.requests)
+    assert one.problems == []

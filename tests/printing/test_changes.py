@@ -1,0 +1,66 @@
+"""Two runs on one screen: planted changes come first, in 80 columns."""
+
+import io
+
+import numpy as np
+from rich.console import Console
+
+import made_up
+from armillary.printing.changes import LARGEST, changes, on_one_screen
+from armillary.results.comparing import compare
+from armillary.results.store import Run
+from armillary.results.two_runs import HEADLINES
+
+
+def moved(results, group, name, layer, by):
+    """The results with one number changed."""
+    values = results[group][name].values.copy()
+    values[layer] += by
+    return made_up.changed(results, **{f"{group}__{name}": values})
+
+
+def compared(*planted):
+    one, other = (made_up.run_of().drop_nodes("residual") for _ in range(2))  # no angles between bases that are made up
+    for group, name, layer, by in planted:
+        other = moved(other, group, name, layer, by)
+    return compare(Run(one), Run(other))
+
+
+def screen(comparison, width=80):
+    out = io.StringIO()
+    Console(file=out, width=width, markup=False, highlight=False).print(on_one_screen(comparison))
+    return out.getvalue()
+
+
+def test_a_planted_change_is_found_where_it_was_planted_in_the_units_that_are_shown():
+    found = {each.path: each for each in changes(compared(("position", "share_corrected", 2, 0.5)))}
+    share = found["position/share_corrected"]
+    assert share.differs == 1
+    assert share.at == "layer 2"
+    one, other = (float(part) for part in share.clearest.split(" ±")[0].split(" → "))
+    assert np.isclose(other - one, 50, rtol=0.02)
+    assert all(each.differs == 0 for path, each in found.items() if path != "position/share_corrected")
+
+
+def test_headlines_come_first_then_the_largest_changes_once_per_result():
+    text = screen(compared(("norms", "norm", 1, 1e4), ("heads", "distance", (1, 0), 5.0)))
+    lines = text.splitlines()
+    headline, rest = (next(i for i, line in enumerate(lines) if line.startswith(word)) for word in ("Headline", "Larg"))
+    assert headline < next(i for i, line in enumerate(lines) if line.startswith("residual norm")) < rest
+    assert lines[rest].startswith("Largest other changes, by their standard errors (1 of 1)")
+    assert any(line.startswith("mean distance") for line in lines[rest:])
+    assert len(HEADLINES) == 6
+    assert LARGEST == 10
+
+
+def test_the_screen_fits_80_columns_and_cuts_nothing():
+    text = screen(compared(("norms", "norm", 1, 1e4), ("heads", "distance", (1, 0), 5.0)))
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
+    assert "…" not in text
+    assert text.count("\nresult ") == 2  # one heading a table: no table is cut in two
+
+
+def test_two_equal_runs_differ_nowhere():
+    text = screen(compared())
+    assert text.count("Largest other changes") == 0
+    assert "\n0 of " in text
