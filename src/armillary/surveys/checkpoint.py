@@ -2,7 +2,7 @@
 
 Records are frozen, so a tensor that is still the same object has not changed and is not written again. The manifest is
 replaced atomically after the data it names, and the one before it stays: whatever a kill leaves behind is either whole
-or not named, and what a disk damages is told from its checksum. A damaged group of documents runs again; where a sum
+or not named, and what a disk damages its checksum shows. A damaged group of documents runs again; where a sum
 over all shards is damaged, the pass goes on from the manifest before.
 """
 
