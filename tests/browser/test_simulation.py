@@ -25,6 +25,7 @@ def test_the_page_draws_every_figure_without_a_complaint(run, visit, ink, artefa
     seen = visit((run.folder / "report.html").as_uri(), width)
     assert seen.page.inner_text("h1") == "Simulated localization"
     for figure in available(run.results):
+        seen.page.evaluate("(name) => { location.hash = name; }", figure.name)  # unfolds it
         seen.page.locator(f"#{figure.name}").scroll_into_view_if_needed()
         seen.page.wait_for_selector(f'.plot[data-figure="{figure.name}"][data-drawn]', timeout=LONG)
         picture = seen.page.locator(f'.plot[data-figure="{figure.name}"]').screenshot()

@@ -103,3 +103,20 @@ def test_the_commands_are_these_and_each_has_help_for_all_it_takes():
     for name, command in commands.items():
         assert command.help, name
         assert all(parameter.help for parameter in command.params if parameter.name != "help"), name
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("show", LONG), ("survey", LONG), ("survey", "minilm", "--config", LONG), ("report", LONG), ("measure", LONG),
+     ("heads", LONG), ("survey", "minilm", "--corpus", LONG), ("compare", LONG, LONG), ("explore", LONG)],
+    ids=lambda arguments: arguments[0],
+)  # fmt: skip
+def test_a_name_that_no_file_can_have_is_an_error_of_one_line(armillary, arguments):
+    code, _, err = armillary(*arguments)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert err.startswith("armillary: ")
+    assert "Traceback" not in err

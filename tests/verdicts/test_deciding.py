@@ -32,6 +32,13 @@ def test_identities_hold_to_rounding_of_their_size():
     assert deciding.computed(0.0, 0.0).verdict == EXACT
 
 
+def test_a_refuted_formula_hides_no_failure_of_its_correction():
+    refuted, failing = deciding.computed(1.0, 1.0, 2.0), deciding.computed(1.0, 3.0)
+    assert deciding.all_of(refuted, deciding.computed(2.0, 2.0)).verdict == FALSE
+    assert deciding.all_of(refuted, failing)[:4] == (BROKEN, 3.0, 3.0, 1.0)
+    assert deciding.all_of(deciding.computed(1.0, 1.0), failing).verdict == FALSE
+
+
 def test_an_inequality_falls_with_one_case():
     assert deciding.inequality(np.array([0.3, 1.0])).verdict == EXACT
     assert deciding.inequality(1.0, np.array([0.5, 2.0])).verdict == FALSE

@@ -10,7 +10,7 @@ from armillary.measures.localization import penalty, products, walk
 from armillary.measures.localization.bounds import entropy_bound
 from armillary.measures.localization.law import published_rho, symmetric_shares
 from armillary.verdicts import registry
-from armillary.verdicts.claim import BROKEN, FALSE
+from armillary.verdicts.claim import BROKEN, FALSE, measure_name
 
 
 def as_published_moments(trace, trace_square, energy, length, positions=None):
@@ -53,6 +53,16 @@ PLANTED = {
     "WE-6.45-47": ("random_form_covariance", lambda *_: bilinear.published_random_variance(16, 0.9)),
     "WE-6.29": ("mean_singular_value", lambda size, deviation: np.sqrt(size) * deviation),
     "WE-6.24-29": ("matched_trace", lambda size, deviation: size**2 * deviation**2),
+    "BAO-B2-CS": ("product_of_four", lambda covariance: 2 * products.product_of_four(covariance)),
+    "SZ-INCOH": ("mean_absolute_cosine", lambda size: np.sqrt(1 / size)),
+    "TW-RESID": ("stream_radius", lambda width, blocks: np.sqrt(width * (1 + blocks))),
+    "WE-2.5-GAP": ("smallest_gap", lambda size, deviation: np.pi * deviation / size),
+    "WE-5.3": ("sphere_moments", lambda *_: bilinear.FormMoments(1 / 63, 0.0)),
+    "WE-6.10": ("self_pair_moments", lambda C, law: bilinear.FormMoments(float(C.sum()), 1.0)),
+    "WE-6.11": ("bilinear_moments", lambda C, law: bilinear.FormMoments(0.0, float(np.trace(C) ** 2))),
+    "WE-6.35": ("sphere_moments", lambda C, lengths, cosine: bilinear.FormMoments(lengths[0] / len(C), 1.0)),
+    "WE-6.37": ("sphere_moments", lambda C, lengths, cosine: bilinear.FormMoments(6 / len(C), 1.0)),
+    "WE-8.5": ("bilinear_moments", lambda C, law: bilinear.FormMoments(0.0, float(np.trace(C)))),
     "WE-5.2.3-SLERP": ("slerp", lambda first, second, times: np.stack([-first])),
 }
 """The measure that a claim calls, and what is put in its place."""
@@ -78,6 +88,57 @@ def test_the_exact_law_is_caught_where_it_becomes_the_published_one(monkeypatch)
 
     monkeypatch.setattr(sys.modules[claim.check.__module__], "symmetric_shares", wrong)
     assert registry.verdict(claim, 0, None).verdict == FALSE
+
+
+WITHOUT_MEASURES = {"WE-2.1-UV", "WE-2.1-SV", "WE-6.25-DOF"}
+"""Facts of linear algebra that no measure of Armillary states: checked on matrices made with a known answer."""
+
+
+def distorted(measure, factor):
+    """The measure with every number of its answer multiplied."""
+
+    def change(answer):
+        if isinstance(answer, tuple):
+            parts = [change(each) for each in answer]
+            return type(answer)(*parts) if hasattr(answer, "_fields") else tuple(parts)
+        numeric = isinstance(answer, float | complex) or (isinstance(answer, np.ndarray) and answer.dtype.kind in "fc")
+        return answer * factor if numeric else answer
+
+    return lambda *arguments, **named: change(measure(*arguments, **named))
+
+
+def survives(claim, monkeypatch):
+    """Whether the verdict stays as it is whatever number of whatever measure is distorted."""
+    before = registry.verdict(claim, 0, None).verdict
+    rooms = [room for name, room in sys.modules.items() if name.startswith("armillary.verdicts.")]
+    for name in claim.uses:
+        for factor in (1.3, 0.0, -1.0, 100.0):
+            with monkeypatch.context() as patch:
+                for room in rooms:
+                    if measure_name(getattr(room, name.rpartition(".")[2], None)) == name:
+                        patch.setattr(room, name.rpartition(".")[2], distorted(MEASURES[name], factor))
+                try:
+                    if registry.verdict(claim, 0, None).verdict != before:
+                        return False
+                except (ValueError, np.linalg.LinAlgError):
+                    return False
+    return True
+
+
+MEASURES = {
+    measure_name(value): value
+    for name, room in list(sys.modules.items())
+    if name.startswith("armillary.verdicts.")
+    for value in vars(room).values()
+    if measure_name(value)
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore")
+def test_no_verdict_survives_every_distortion_of_its_measures(monkeypatch):
+    blind = {claim.id for claim in registry.CLAIMS.values() if claim.runnable and survives(claim, monkeypatch)}
+    assert blind == WITHOUT_MEASURES
 
 
 def test_at_least_fifteen_claims_are_tried_and_the_right_formulas_differ_from_the_wrong_ones():

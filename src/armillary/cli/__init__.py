@@ -20,7 +20,7 @@ from armillary.cli import (
     surveying,
     training,
 )
-from armillary.errors import ArmillaryError
+from armillary.errors import ArmillaryError, reason
 
 app = typer.Typer(
     name="armillary",
@@ -73,10 +73,19 @@ def main() -> None:
         if debug:
             raise
         fail(str(error))
+    except OSError as error:  # a path that no file can have, a disk that fails: neither is a bug
+        if debug or error.filename is None:
+            raise
+        fail(f"cannot use {short(str(error.filename))} ({reason(error)}): check the path and the disk")
     except SystemExit as ended:  # typer turns an interrupt into exit code 130
         if ended.code != 130:
             raise
         fail("interrupted: a survey or a training resumes from its last checkpoint with --resume", code=130)
+
+
+def short(text: str) -> str:
+    """A path that fits into a line."""
+    return text if len(text) <= 120 else f"{text[:80]}..."
 
 
 def fail(message: str, code: int = 2) -> None:

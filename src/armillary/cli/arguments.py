@@ -37,6 +37,9 @@ class Loading(Trust):
         return load(model, **asdict(self) | {"random_weights": seed if self.random_weights else None})
 
 
+TOML_BYTES = 1 << 20
+
+
 def config_file(context: Any, path: Path | None) -> Path | None:
     """Take defaults from a TOML file whose keys are the flags of the command."""
     if path is None:
@@ -53,10 +56,12 @@ def config_file(context: Any, path: Path | None) -> Path | None:
 def read_toml(path: Path) -> dict[str, Any]:
     """The keys and values of a TOML file."""
     try:
+        if path.stat().st_size > TOML_BYTES or not path.is_file():
+            raise RequestError(f"expected a config file of at most {TOML_BYTES >> 20} MB, got {path}: check its path")
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise RequestError(f"cannot read the config file {path} ({error.strerror}): check its path") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise RequestError(f"{path} is not TOML ({error}): write keys as in contexts = 64") from error
 
 

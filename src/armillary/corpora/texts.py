@@ -1,7 +1,7 @@
 """Files and folders read as documents: bytes in, named texts out, and nothing guessed in silence."""
 
 import gzip
-import importlib
+import importlib.util
 import io
 import json
 import os
@@ -13,11 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from armillary.corpora import parquet
 from armillary.errors import SourceError
 
 TEXT_KEY = "text"
 MOST_REPLACED = 0.1
 """A file in which more than this share of the characters is invalid UTF-8 is no text."""
+
+LINE, PACKED = 1 << 26, 200
+"""The most bytes of a line, and how many times its size a packed text may have: letters pack to a third or a tenth."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -71,9 +75,9 @@ def file_documents(path: Path, name: str | None = None) -> Iterator[Document]:
             case ".jsonl":
                 yield from _json_lines(file, name)
             case ".parquet":
-                yield from _parquet_rows(file, name)
+                yield from _parquet_rows(path, name)
             case _:
-                yield decoded(name, file.read())
+                yield decoded(name, _whole(file, path, name))
 
 
 def folder_documents(folder: Path, suffix: str = "", without: Collection[str] = ()) -> Iterator[Document | Skipped]:
@@ -117,14 +121,29 @@ def _opened(path: Path, name: str) -> Iterator[io.BufferedIOBase]:
         raise SourceError(f"expected to read {name}, got {error.strerror or error}: check the path") from error
 
 
+def _whole(file: io.BufferedIOBase, path: Path, name: str) -> bytes:
+    """All bytes of a file; of a packed one no more than a text can have been packed from."""
+    if not isinstance(file, gzip.GzipFile):
+        return file.read()
+    most = max(LINE, PACKED * path.stat().st_size)
+    found = file.read(most + 1)
+    if len(found) > most:
+        raise SourceError(f"expected a text in {name}, got over {PACKED} times its packed size: do not trust this file")
+    return found
+
+
 def _json_lines(file: io.BufferedIOBase, name: str) -> Iterator[Document]:
-    for number, raw in enumerate(file, start=1):
+    for number, raw in enumerate(iter(lambda: file.readline(LINE + 1), b""), start=1):
+        if len(raw) > LINE:
+            raise SourceError(
+                f"expected lines of at most {LINE >> 20} MB in {name}, got a longer line {number}: split it"
+            )
         line = decoded(f"{name}:{number}", raw)
         if not line.text.strip():
             continue
         try:
             row = json.loads(line.text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SourceError(
                 f"expected one JSON object in {line.name}, got something else ({error}): correct or drop the line"
             ) from error
@@ -147,27 +166,14 @@ def text_of(row: Any, name: str) -> str:
     return text
 
 
-def _parquet_rows(file: io.BufferedIOBase, name: str) -> Iterator[Document]:
+def _parquet_rows(path: Path, name: str) -> Iterator[Document]:
+    if importlib.util.find_spec("pyarrow") is None:
+        raise SourceError(f"expected pyarrow to read {name}, got none: pip install armillary[data]")
     try:
-        arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise SourceError(f"expected pyarrow to read {name}, got none: pip install armillary[data]") from error
-    # Parquet is read from its end, which a gzip stream cannot do.
-    seekable = io.BytesIO(file.read()) if isinstance(file, gzip.GzipFile) else file
-    try:
-        table = parquet.ParquetFile(seekable)
-        columns = table.schema_arrow.names
-        if TEXT_KEY not in columns:
-            raise SourceError(
-                f"expected a text column in {name}, got {_shown(columns)}: rename the one that holds the text"
-            )
-        number = 0
-        for batch in table.iter_batches(columns=[TEXT_KEY], batch_size=1024):
-            for text in batch.column(0).to_pylist():
-                yield document(f"{name}:{number}", text_of({TEXT_KEY: text}, name))
-                number += 1
-    except arrow.ArrowException as error:
-        raise SourceError(f"expected a parquet file in {name}, got a damaged one ({error}): write it again") from error
+        for number, text in enumerate(parquet.texts(path, name)):
+            yield document(f"{name}:{number}", text or "")
+    except parquet.ParquetError as error:
+        raise SourceError(str(error)) from error
 
 
 def _shown(names: Collection[str]) -> str:

@@ -19,10 +19,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from armillary.errors import ArmillaryError, RequestError, did_you_mean, refuse_outside
 from armillary.explorer import browsing, heads
+from armillary.explorer.guard import Guarded
 from armillary.explorer.heads import Unknown
 from armillary.explorer.worker import Cancelled, Load, Tell, Worker, one_line
 from armillary.figures.kit.colours import THEMES, css_variables, table
@@ -38,28 +38,18 @@ LARGEST = 1_000_000
 ALPHAS = (0.25, 4.0)
 """The range of α, and the most bytes that a request may have."""
 
-HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
-"""On every answer: the page asks nobody but its own server, and no other page may hold or read it."""
-
 
 def application(run: Run, load: Load | None = None) -> Starlette:
     """The page of a run; `load` gives its model when it is first asked something."""
     worker = Worker(load or model_of(run))
-    drawn = lru_cache(256)(browsing_answer(run))
+    look = browsing_answer(run)
+    drawn = lru_cache(256)(lambda *asked: as_json(look(*asked)))
     drawing = asyncio.Lock()
 
     async def browse(request: Request) -> Response:
         # One picture at a time: two tabs would otherwise take every core from the model.
         async with drawing:
-            return answer(await run_in_threadpool(drawn, *wanted(request)))
+            return Response(await run_in_threadpool(drawn, *wanted(request)), media_type="application/json")
 
     async def model(request: Request) -> Response:
         if request.method == "POST":
@@ -182,7 +172,7 @@ async def body_of(request: Request) -> dict[str, Any]:
             raise HTTPException(413, f"expected at most {LARGEST} bytes, got more: shorten the prompt")
     try:
         body = json.loads(received or b"{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RequestError(f"expected a JSON object, got something else ({error}): correct the body") from error
     if not isinstance(body, dict):
         raise RequestError(f"expected a JSON object, got a {type(body).__name__}: correct the body")
@@ -240,7 +230,12 @@ async def colours(_: Request) -> Response:
 
 def answer(content: Any, status: int = 200) -> Response:
     """Anything as JSON; arrays as plotly reads them, numbers that are none as null."""
-    return Response(to_json_plotly(content, engine="json"), status, media_type="application/json")
+    return Response(as_json(content), status, media_type="application/json")
+
+
+def as_json(content: Any) -> bytes:
+    """The bytes of an answer."""
+    return to_json_plotly(content, engine="json").encode()
 
 
 async def refused(_: Request, error: Exception) -> Response:
@@ -268,30 +263,3 @@ async def broken(_: Request, error: Exception) -> Response:
     """A fault of the explorer; its traceback goes to the terminal."""
     line = f"The explorer failed ({one_line(error)}). This is a bug of Armillary: please report it."
     return answer({"error": line}, 500)
-
-
-class Guarded:
-    """Puts the headers on every answer and turns away requests that another site's page sent."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                ours = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message["headers"] = [*message["headers"], *ours]
-            await send(message)
-
-        sent = dict(scope["headers"])
-        origin = sent.get(b"origin")
-        if origin is not None and origin != b"http://" + sent.get(b"host", b""):
-            line = "expected a request of this page itself, got one of another site: open the explorer's own address"
-            await answer({"error": line}, 403)(scope, receive, guarded)
-            return
-        await self.app(scope, receive, guarded)

@@ -42,6 +42,8 @@ def server(run: Run) -> uvicorn.Server:
         access_log=False,
         server_header=False,
         ws="none",
+        limit_concurrency=256,  # connections, also those that say nothing
+        timeout_keep_alive=5,
         timeout_graceful_shutdown=2,
     )
     return uvicorn.Server(config)

@@ -8,7 +8,7 @@ from armillary.figures import context, depth, sweep, training
 from armillary.figures.comparison import compare_figure
 from armillary.figures.gaussian import depth as similarity
 from armillary.figures.gaussian import heads as gaussian_heads
-from armillary.figures.gaussian import information, logits
+from armillary.figures.gaussian import information, logits, tokens
 from armillary.figures.heads import maps as head_maps
 from armillary.figures.heads import mixing
 from armillary.figures.heads import names as head_names
@@ -40,7 +40,7 @@ FIGURES: dict[str, Figure] = {
         *(products, matrices, rotary, localization, stores),
         *(walks, theory),
         *(paths, angles, lens, norm_shapes),
-        *(information, logits, gaussian_heads, similarity),
+        *(information, tokens, logits, gaussian_heads, similarity),
         *(training, sweep),
     )
     for figure in subject.FIGURES

@@ -9,19 +9,25 @@ from armillary.printing.panels import Column, Panels
 from armillary.results.reading import require
 from armillary.results.store import Run
 
-GROUP, LOGITS, KEPT, MIXING, DEPTH = (
-    *("gaussian", "gaussian_logits", "gaussian_kept"),
-    *("gaussian_mixing", "gaussian_depth"),
+GROUP, TOKENS, LOGITS, KEPT, MIXING, DEPTH = (
+    *("gaussian", "gaussian_tokens", "gaussian_logits"),
+    *("gaussian_kept", "gaussian_mixing", "gaussian_depth"),
 )
+EXPLAINED = {"previous %": "previous_token", "predicted %": "previous_predicted", "directions": "directions"}
+"""What is printed of the likely tokens."""
+
 VARIANCES = {"variance": "variance", "predicted": "variance_predicted", "independent": "variance_independent"}
 NEAR = 1
 """The distance at which logits are printed."""
 
 
 def layer_rows(run: Run) -> pd.DataFrame:
-    """One row per layer and distance: mutual information, its error, plug-in and nulls."""
+    """One row per layer and distance: mutual information; what likely tokens explain is repeated."""
     require(run.results, GROUP)
     found = run.results[GROUP].to_dataset()
+    if TOKENS in run.results.children:
+        likely = run.results[TOKENS].to_dataset().drop_vars(["eigenvalue", "probability"])
+        found = xr.merge([found, likely], join="exact", combine_attrs="drop")
     return found.assign_coords(layer=np.arange(found.sizes["layer"])).to_dataframe(dim_order=["layer", "distance"])
 
 
@@ -30,10 +36,9 @@ def head_rows(run: Run) -> pd.DataFrame:
     require(run.results, LOGITS)
     parts = [run.results[LOGITS].to_dataset().drop_vars(["correlation", "factor_median"])]
     kept = run.results[KEPT].to_dataset()
-    for name in ("kept", "kept_se"):
-        for which in kept.projection.values.tolist():
-            one = kept[name].sel(projection=which).drop_vars("projection")
-            parts.append(one.rename(f"{name}_{which.replace('–', '_')}").to_dataset())
+    for which in kept.projection.values.tolist():
+        one = kept["kept"].sel(projection=which).drop_vars("projection")
+        parts.append(one.rename(f"kept_{which.replace('–', '_')}").to_dataset())
     parts.append(run.results[MIXING].to_dataset())
     joined = xr.merge(parts, join="exact", combine_attrs="drop")
     numbered = {axis: np.arange(joined.sizes[axis]) for axis in ("block", "head")}
@@ -56,6 +61,8 @@ def printed(run: Run) -> Panels:
         columns.append(Column(f"nats at {distance}", [with_error(rounded(value), se, 2) for value, se in pairs]))
     highest = found.information_null_high.max("distance").values
     columns.append(Column("null at most", [number(float(one), 2) for one in highest]))
+    for name, values in by_token(run).items():
+        columns.append(Column(name, [number(float(value), 0 if "%" in name else 1) for value in values]))
     for name, values in by_block(run).items():
         digits = 0 if "%" in name else 2
         columns.append(Column(name, [number(float(value), digits) for value in values] + ["–"]))
@@ -63,6 +70,14 @@ def printed(run: Run) -> Panels:
         cosines = depth.similarity.sel(variant=variant).values
         columns.append(Column(name, [number(float(one), 2) for one in cosines]))
     return Panels(title(run), columns, caption(run))
+
+
+def by_token(run: Run) -> dict[str, np.ndarray]:
+    """What is printed of the likely tokens; nothing where the run was read without them."""
+    if TOKENS not in run.results.children:
+        return {}
+    found = run.results[TOKENS].to_dataset()
+    return {name: (100 if "%" in name else 1) * found[variable].values for name, variable in EXPLAINED.items()}
 
 
 def by_block(run: Run) -> dict[str, np.ndarray]:
@@ -85,10 +100,10 @@ def printed_heads(run: Run) -> Panels:
     columns = [Column("head", names, words=True)]
     for words, name in VARIANCES.items():
         columns.append(Column(words, [number(float(value), 3) for value in frame[name]]))
-    for name in ("log_ratio", "entropy_gap", "information_gap"):
+    for name in ("log_ratio", "entropy_gap"):
         pairs = zip(frame[name], frame[f"{name}_se"], strict=True)
         columns.append(Column(name.replace("_", " "), [with_error(rounded(value), se, 2) for value, se in pairs]))
-    for name in ("skewness", "excess_kurtosis", "excess_predicted"):
+    for name in ("information_gap", "skewness", "excess_kurtosis", "excess_predicted"):
         columns.append(Column(name.replace("_", " "), [number(rounded(value), 2) for value in frame[name]]))
     columns.append(Column("kept %", [number(100 * value, 0) for value in frame["kept_query_key"]]))
     return Panels(title(run), columns, HEADS_CAPTION)
@@ -115,6 +130,7 @@ def caption(run: Run) -> str:
         (
             "share of variance: in these directions. nats at d: mutual information of tokens d apart ±SE, "
             "bias-corrected. null at most: of windows paired across documents.",
+            *likely_caption(run),
             "var. ratio: measured over predicted variance of neighbours' logits, median head. excess: their kurtosis. "
             "kept %: of neighbours' information by a query and a key; random %: by random maps.",
             "mixing gap: entropy with fixed less real weights, nats, median head. cosine: mean of two tokens, of the "
@@ -123,6 +139,17 @@ def caption(run: Run) -> str:
             f"head is off by a factor of {float(logits.factor_median):.2f}. --heads gives every head.",
         )
     )
+
+
+def likely_caption(run: Run) -> list[str]:
+    """How to read what is printed of the likely tokens."""
+    if TOKENS not in run.results.children:
+        return ["Read without the likely tokens: `armillary gaussian --again` adds them."]
+    count = run.results[TOKENS].sizes["token"]
+    return [
+        f"previous %: of a state's variance, explained by the token before it, of the {count} likeliest; predicted %: "
+        "by the Gaussian conditional. directions: effective number that these tokens span."
+    ]
 
 
 HEADS_CAPTION = "\n".join(

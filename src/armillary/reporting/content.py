@@ -16,7 +16,7 @@ from armillary.reporting.plots import plotted
 from armillary.reporting.questions import answers, shown_by_default
 from armillary.results.reading import lacking, simulated, why_no_error
 from armillary.results.store import Run
-from armillary.system.texts import numbered
+from armillary.system.texts import numbered, shareable
 from armillary.verdicts.labelled import verdicts_of
 
 LETTERS = 100
@@ -95,4 +95,10 @@ def command(*runs: Run) -> str:
     """The commands that make the page again: what made the runs, where the command line did, and the report."""
     commands = [str(run.provenance.get("command", "")) for run in runs]
     made = [line for line in dict.fromkeys(commands) if line.startswith(MAKING)]
-    return "\n".join([*made, shlex.join(["armillary", "report", *(str(run.folder or "RUN") for run in runs)])])
+    folders = [shareable(str(run.folder or "RUN")) for run in runs]
+    return "\n".join([*made, " ".join(["armillary report", *map(quoted, folders)])])
+
+
+def quoted(path: str) -> str:
+    """A path as the shell takes it; ~ stays what it means."""
+    return f"~{shlex.quote(path[1:])}" if path.startswith("~/") else shlex.quote(path)

@@ -203,7 +203,8 @@ def section(name: str, plots: Sequence[Plot], report: Report) -> str:
     if others:
         count = f"{len(others)} figure{'' if len(others) == 1 else 's'}" if not shown else f"{len(others)} more"
         articles = "".join(map(article, others))
-        folded = f'<details class="details"><summary>Details: {count}</summary>{articles}</details>'
+        opened = "" if any(plot.name in report.lead for plot in report.plots) else " open"  # else nothing would be seen
+        folded = f'<details class="details"{opened}><summary>Details: {count}</summary>{articles}</details>'
     heads = heads_section(report.heads) if report.heads and name == heads_home(report) else ""
     return (
         f'<section id="section-{escape(name)}"><h2>{escape(heading(name))}</h2>'

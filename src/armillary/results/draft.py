@@ -11,8 +11,7 @@ import xarray as xr
 
 from armillary.errors import not_written
 from armillary.results.netcdf import Netcdf
-from armillary.system.files import temporary
-from armillary.system.locking import sweep
+from armillary.system.files import publish, sweep, temporary
 
 
 class Draft:
@@ -39,7 +38,7 @@ class Draft:
         """The file is whole: it takes the place of an older one at once."""
         with self.writing():
             self.netcdf.close()
-            os.replace(self.temporary, self.path)
+            publish(self.temporary, self.path)
         return self.path
 
     def __enter__(self) -> "Draft":

@@ -79,7 +79,7 @@ def missing_parameters(measure: Callable[..., Any], arrays: Mapping[str, Any]) -
 
 def remeasured(folder: Path) -> Run:
     """The run of a folder, measured again from what its pass kept."""
-    trees = {path: store.read(path, measured=False) for path in store.files_of(folder)}
+    trees = store.read(folder, measured=False)
     held = {
         str(name): completed(str(name), renamed(str(name), node.to_dataset())).load()
         for tree in trees.values()

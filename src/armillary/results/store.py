@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from armillary.errors import StoreError, reason
+from armillary.errors import StoreError
+from armillary.results import netcdf
 from armillary.results.draft import Draft
 from armillary.results.former import Results, renamed
 from armillary.results.reading import simulated
 from armillary.results.schema import FORMAT, GROUPS
+from armillary.system.files import sweep
+from armillary.system.texts import shareable
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -57,7 +60,8 @@ class Run:
 
 
 def draft(folder: Path, file: str, provenance: Mapping[str, Any]) -> Draft:
-    """One file of a run, to be written group by group."""
+    """One file of a run, to be written group by group; what an earlier one that was killed left behind goes."""
+    sweep(folder)
     return Draft(folder / file, plain_attributes({**provenance, "armillary_format": FORMAT}))
 
 
@@ -87,18 +91,18 @@ def plain_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value that a netCDF attribute can hold, and that reads as it was written."""
+    """A value that a netCDF attribute can hold, and that reads as it was written; a text as others may see it."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):
         return str(value).lower()
-    return value if isinstance(value, int | float) else str(value)
+    return value if isinstance(value, int | float) else shareable(str(value))
 
 
 def open(folder: str | Path) -> Run:
     """Open a run; large arrays are read when they are looked at."""
     folder = Path(folder)
-    trees = [read(path) for path in files_of(folder)]
+    trees = [*read(folder).values()]
     groups = {name: renamed(name, node.to_dataset()) for tree in trees for name, node in tree.children.items()}
     first = sorted(trees, key=lambda tree: "model" not in tree.attrs)  # what is simulated has none
     attributes = {str(key): value for tree in reversed(first) for key, value in tree.attrs.items()}
@@ -118,27 +122,30 @@ def files_of(folder: Path) -> list[Path]:
     return found
 
 
-def read(path: Path, *, measured: bool = True) -> xr.DataTree:
-    """One file, checked against the schema; without `measured` what measures gave may be lacking."""
-    try:
-        tree = xr.open_datatree(path, engine="h5netcdf", phony_dims="sort")
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise StoreError(
-            f"{path} is not a results file of Armillary ({reason(error)}): restore it or survey again"
-        ) from error
-    version = tree.attrs.get("armillary_format")
-    if version != FORMAT:
-        raise StoreError(
-            f"{path} has format {version}, expected {FORMAT}: survey again, or open it with the version that made it"
-        )
-    for name, node in tree.children.items():
-        if name in GROUPS and (measured or not GROUPS[name].measures):
-            check(path, name, renamed(name, node.to_dataset()))
-    return tree
+def read(folder: Path, *, measured: bool = True) -> dict[Path, xr.DataTree]:
+    """Every file of a run, checked against the schema; without `measured` what measures gave may be lacking."""
+    paths = files_of(folder)
+    trees = dict(zip(paths, netcdf.read(paths), strict=True))
+    for path, tree in trees.items():
+        version = tree.attrs.get("armillary_format")
+        if version != FORMAT:
+            raise StoreError(
+                f"{path} has format {version}, expected {FORMAT}: survey again, "
+                "or open it with the version that made it"
+            )
+        for name, node in tree.children.items():
+            if name in GROUPS and (measured or not GROUPS[name].measures):
+                check(path, name, renamed(name, node.to_dataset()))
+    return trees
+
+
+KINDS = {"text": ("texts", "O"), "index": ("whole numbers", "iu"), "token id": ("whole numbers", "iu")}
+KINDS |= {"true or false": ("true or false", "b")}
+"""By unit: what the values of a variable are, and numpy's letters for it; those of any other unit are numbers."""
 
 
 def check(path: Path, name: str, dataset: xr.Dataset) -> None:
-    """Refuse a group whose variables are missing or have other axes than the schema says."""
+    """Refuse a group whose variables are missing or have other axes or types than the schema says."""
     for variable, row in GROUPS[name].variables.items():
         if variable not in dataset:
             if row.optional:
@@ -148,4 +155,9 @@ def check(path: Path, name: str, dataset: xr.Dataset) -> None:
         if dataset[variable].dims != row.axes:
             raise StoreError(
                 f"{path}: /{name}/{variable} has axes {dataset[variable].dims}, expected {row.axes}: survey again"
+            )
+        words, letters = KINDS.get(row.unit, ("numbers", "iuf"))
+        if dataset[variable].dtype.kind not in letters:
+            raise StoreError(
+                f"{path}: /{name}/{variable} holds {dataset[variable].dtype}, expected {words}: survey again"
             )

@@ -23,11 +23,12 @@ def gaussian(
 
     Windows of the run's own corpus are read once more. States are projected to `directions` leading directions, whose
     share of the variance is given. Added are the mutual information of two tokens by distance with its error over
-    documents and the circular-shift null; logits of every head, predicted from Gaussian queries and keys and measured;
-    what the low-rank W_Q, W_K and W_V keep of mutual information; entropy and mutual information after attention, with
-    real and with fixed weights; token similarity through depth, beside the random-weight control, the model with W_Q
-    and W_K scaled, and random stacks. `seed` draws the null and the stacks. A run in a folder keeps it there, and its
-    page follows.
+    documents and the circular-shift null; the law of the likeliest tokens, what they explain of their own and of the
+    next state, and what Gaussian conditionals make of that; logits of every head, predicted from Gaussian queries and
+    keys and measured; what the low-rank W_Q, W_K and W_V keep of mutual information; entropy and mutual information
+    after attention, with real and with fixed weights; token similarity through depth, beside the random-weight control,
+    the model with W_Q and W_K scaled, and random stacks. `seed` draws the null and the stacks. A run in a folder keeps
+    it there, and its page follows.
     """
     found = lens_groups(view, run, directions=directions, windows=windows, seed=seed, progress=progress)
     return refreshed(joined(run, found))

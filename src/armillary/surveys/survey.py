@@ -33,7 +33,8 @@ from armillary.surveys.stopping import Until, never
 from armillary.surveys.sums.shelf import Damaged
 from armillary.surveys.sums.state import State
 from armillary.surveys.tables import captured_groups
-from armillary.system.locking import alone, sweep
+from armillary.system.files import sweep
+from armillary.system.locking import alone
 from armillary.system.progress import progress as progress_bar
 from armillary.system.progress import say
 from armillary.system.surroundings import surroundings

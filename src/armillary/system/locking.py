@@ -1,19 +1,14 @@
-"""One command at a time where two would spoil each other's work, and what a killed one left behind is swept."""
+"""One command at a time where two would spoil each other's work."""
 
-import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import psutil
 from filelock import FileLock, Timeout
 
 from armillary.errors import StoreError, reason
 
 LOCK = ".lock"
-LEFT = re.compile(r"\..+\.(\d+)\.(tmp|room)")
-"""What a file is called until it is whole: its name and the process that writes it."""
 
 
 @contextmanager
@@ -38,12 +33,3 @@ def alone(folder: Path, what: str) -> Iterator[None]:
         lock.release()
         with suppress(OSError):
             folder.rmdir()
-
-
-def sweep(folder: Path) -> None:
-    """Remove the unfinished files of processes that are gone."""
-    with suppress(OSError):
-        for path in list(folder.iterdir()):
-            left = LEFT.fullmatch(path.name)
-            if left and int(left[1]) != os.getpid() and not psutil.pid_exists(int(left[1])):
-                path.unlink(missing_ok=True)

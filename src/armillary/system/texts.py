@@ -1,5 +1,8 @@
 """Texts that any file and screen can hold."""
 
+import os
+import re
+
 
 def numbered(count: int, noun: str) -> str:
     """A number of things: 1 window, 64 windows."""
@@ -12,3 +15,14 @@ def escaped(text: str) -> str:
         letter if letter.isprintable() and letter != "\\" else letter.encode("unicode_escape").decode()
         for letter in text
     )
+
+
+_SECRET = re.compile(r"(?<=://)[^/@\s]+@|\b(hf|ghp|gho|pat|sk)_[A-Za-z0-9_-]{16,}|(?<=[?&]token=)[^&\s]+")
+
+
+def shareable(text: str) -> str:
+    """A text that others may see: the home folder as ~, and passwords and tokens of addresses left out."""
+    home = os.path.expanduser("~")
+    if len(home) > 1:
+        text = re.sub(rf"(?<![\w./-]){re.escape(home)}(?![\w.-])", "~", text)
+    return _SECRET.sub("", text)

@@ -53,6 +53,8 @@ DOCUMENTS = {
 
 NONE = float("nan")
 
+ROOM = "armillary.verdicts."
+
 
 class Finding(NamedTuple):
     """What a check found: the verdict, the three numbers it rests on, the standard error, a few words of its own."""
@@ -116,13 +118,18 @@ class Claim:
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """The measures that its check calls, group by group of their file: localization.walk.moments."""
+        """The measures that its check calls, itself or through others of its room: localization.walk.moments."""
         asked = self.check or self.answer
-        if asked is None:
-            return ()
-        own = inspect.unwrap(asked)
-        found = [own.__globals__.get(name) for name in names_in(own.__code__)]
-        return tuple(sorted({measure_name(each) for each in found if measure_name(each)}))
+        return () if asked is None else tuple(sorted(measures_behind(asked)))
+
+
+def measures_behind(function: Any) -> set[str]:
+    """The names of the measures that a function of this room calls, those of functions that it calls counted."""
+    plain = inspect.unwrap(function)  # while tests run, every function is wrapped in a check of its shapes
+    found = [plain.__globals__.get(name) for name in names_in(plain.__code__)]
+    own = [each for each in found if inspect.isfunction(each) and each.__module__.startswith(ROOM)]
+    called = {measure_name(each) for each in found if measure_name(each)}
+    return called.union(*(measures_behind(each) for each in own if inspect.unwrap(each) is not plain))
 
 
 def names_in(code: Any) -> set[str]:

@@ -95,9 +95,17 @@ def otherwise(found: Finding, holds: str, note: str = "") -> Finding:
 
 
 def all_of(*findings: Finding, note: str = "") -> Finding:
-    """Several findings of one claim: the worst verdict counts, and its numbers are shown."""
+    """Several findings of one claim: the worst verdict counts, and its numbers are shown.
+
+    Where the published formula is refuted beside its correction, whatever else is checked belongs to the correction: if
+    that fails too, the correction does.
+    """
     order = [EXACT, ASYMPTOTIC, APPROXIMATE, VACUOUS, FALSE, BROKEN]
     worst = max(findings, key=lambda found: order.index(found.verdict))
+    false = [found for found in findings if found.verdict == FALSE]
+    uncontested = [found for found in false if found.published == found.corrected]
+    if uncontested and len(uncontested) < len(false):
+        worst = uncontested[0]._replace(verdict=BROKEN)
     return worst._replace(note=note or worst.note)
 
 

@@ -8,12 +8,12 @@ from armillary.measures.similarity import unit_vectors
 from armillary.measures.spectra.factors import factors
 from armillary.measures.spectra.products import qk_spectrum, vo_spectrum
 from armillary.measures.sphere.decoding import argmax_agreement
-from armillary.measures.sphere.layer_norm import radius_with_eps, sphere_logits, stretch
+from armillary.measures.sphere.layer_norm import radius_with_eps, sphere_logits, stream_radius, stretch
 from armillary.measures.sphere.norms import norm_radii, sphere_points, without_gain
 from armillary.measures.stores.depth import legible, unreadable
 from armillary.results.store_answers import block_readable
 from armillary.verdicts.claim import ABSENT, APPROXIMATE, Finding, claim, claims_among, of_model
-from armillary.verdicts.deciding import all_of, computed, simulated
+from armillary.verdicts.deciding import all_of, computed, mean_and_error, simulated
 
 WIDTH = 64
 """Coordinates of a state in these checks; the radius is 8."""
@@ -81,16 +81,18 @@ def ellipsoid(rng: np.random.Generator) -> Finding:
     ("TW-LN",),
 )
 def stream(rng: np.random.Generator) -> Finding:
-    """Mean norm of the stream after 4 random pre-norm blocks, d = 64; on the sphere it is 8."""
-    states = sphere_points(rng.standard_normal((400, WIDTH)), True, 0.0)
+    """Root mean square norm of the stream after 4 random pre-norm blocks, d = 64; on the sphere it is 8."""
+    states = sphere_points(rng.standard_normal((400, WIDTH)), True, 0.0)[:, None]
     for _ in range(4):
-        weights = rng.standard_normal((WIDTH, WIDTH)) / np.sqrt(WIDTH)
-        states = states + np.sqrt(2) * np.maximum(sphere_points(states, True, 0.0) @ weights, 0)
-    norms = np.linalg.norm(states, axis=-1)
-    read = np.linalg.norm(sphere_points(states, True, 0.0), axis=-1)
+        weights = rng.standard_normal((400, WIDTH, WIDTH)) / np.sqrt(WIDTH)
+        states = states + np.sqrt(2) * np.maximum(sphere_points(states[:, 0], True, 0.0)[:, None] @ weights, 0)
+    squares = np.sum(states[:, 0] ** 2, axis=-1)
+    read = np.linalg.norm(sphere_points(states[:, 0], True, 0.0), axis=-1)
     on_sphere = computed(read, np.full(len(read), np.sqrt(WIDTH)))
-    error = float(norms.std() / np.sqrt(len(norms)))
-    return all_of(on_sphere, simulated(norms.mean(), error, norms.mean(), np.sqrt(WIDTH)))
+    mean, error = (float(each) for each in mean_and_error(squares))
+    measured = np.sqrt(mean)
+    grown = simulated(measured, error / (2 * measured), stream_radius(WIDTH, 4), np.sqrt(WIDTH))
+    return all_of(grown, on_sphere)
 
 
 @claim(

@@ -1,6 +1,7 @@
 """Chapter 6 of Wertich, first part: the bilinear form of Gaussian vectors and of vectors on spheres."""
 
 import numpy as np
+import scipy.linalg
 
 from armillary.measures.gaussian.bilinear import (
     bilinear_moments,
@@ -9,6 +10,7 @@ from armillary.measures.gaussian.bilinear import (
     published_random_variance,
     random_form_covariance,
     self_pair_moments,
+    sphere_moments,
 )
 from armillary.measures.gaussian.gaussianity import shape
 from armillary.measures.gaussian.information import Gaussian
@@ -29,12 +31,16 @@ from armillary.verdicts.deciding import (
     simulated,
     variance_and_error,
 )
-from armillary.verdicts.wertich_basics import random_law, sampled
+from armillary.verdicts.wertich_basics import haar, random_law, sampled
 from armillary.verdicts.wertich_softmax import units
 
 FIXED = np.random.default_rng(16)
 LAW, FORM = random_law(FIXED, 8), FIXED.standard_normal((4, 4))
 """A joint Gaussian of two vectors of 4 dimensions, and a matrix between them."""
+
+ENTRY, CROSSED = np.zeros((2, 5, 5))
+ENTRY[0, 0] = CROSSED[0, 1] = 1
+"""Matrices C for which xᵀCy is x_1y_1 and x_1y_2."""
 
 
 @claim(
@@ -94,9 +100,18 @@ def self_pair(rng: np.random.Generator) -> Finding:
     "Terms of both signs cancel: B = A diag(±1).",
 )
 def trace(rng: np.random.Generator) -> Finding:
-    """Tr(AᵀB), 6 × 6."""
-    A, B = rng.standard_normal((2, 6, 6))
-    return computed(float(np.trace(A.T @ B)), float(np.einsum("ai,ai->", A, B)))
+    """E xᵀAᵀBx of standard normal x, which is Tr(AᵀB), 6 × 6."""
+    A, B = rng.integers(-4, 5, (2, 6, 6)).astype(float)
+    columns = float(sum(A[:, i] @ B[:, i] for i in range(6)))
+    signs = np.array([1.0, -1, 1, -1, 1, -1])
+    turned = haar(rng, 1, 6)[0]
+    parallel = float(sum(turned[:, i] @ (turned * signs)[:, i] for i in range(6)))
+    points = rng.standard_normal((40_000, 6))
+    return all_of(
+        simulated(*mean_and_error(np.sum((points @ A.T) * (points @ B.T), axis=1)), columns),
+        computed(self_pair_moments(A.T @ B, Gaussian(np.zeros(6), np.eye(6))).mean, columns),
+        computed(1 + parallel, 1.0),
+    )
 
 
 @claim(
@@ -107,11 +122,11 @@ def trace(rng: np.random.Generator) -> Finding:
     "The Frobenius norm.",
 )
 def energy(rng: np.random.Generator) -> Finding:
-    """Tr(CᵀC), 6 × 6."""
+    """Σ of the squared singular values of C, which is Tr(CᵀC), 6 × 6."""
     A, B = rng.standard_normal((2, 6, 6))
-    C = A.T @ B
-    products = sum(float(A[:, i] @ B[:, j]) ** 2 for i in range(6) for j in range(6))
-    return all_of(computed(float(np.trace(C.T @ C)), products), computed(products, float(np.linalg.norm(C) ** 2)))
+    products = float(sum((A[:, i] @ B[:, j]) ** 2 for i in range(6) for j in range(6)))
+    spread = bilinear_moments(A.T @ B, Gaussian(np.zeros(12), np.eye(12))).variance
+    return all_of(computed(float(np.sum(scipy.linalg.svdvals(A.T @ B) ** 2)), products), computed(spread, products))
 
 
 @claim(
@@ -141,7 +156,12 @@ def alignment(rng: np.random.Generator) -> Finding:
 def coordinates(rng: np.random.Generator) -> Finding:
     """Variance of a coordinate, l = 2, n = 5."""
     x, _ = pairs_at(rng, 0.0)
-    return all_of(simulated(*mean_and_error(x[:, 0] ** 2), 4 / 5), simulated(*mean_and_error(x[:, 0]), 0.0))
+    square = sphere_moments(ENTRY, (2.0, 2.0), 1.0)
+    return all_of(
+        simulated(*mean_and_error(x[:, 0] ** 2), square.mean),
+        simulated(*variance_and_error(x[:, 0] ** 2), square.variance),
+        simulated(*mean_and_error(x[:, 0]), 0.0),
+    )
 
 
 @claim(
@@ -155,7 +175,8 @@ def coordinates(rng: np.random.Generator) -> Finding:
 def uncorrelated(rng: np.random.Generator) -> Finding:
     """Covariance of two coordinates, l = 2, n = 5."""
     x, _ = pairs_at(rng, 0.0)
-    return simulated(*mean_and_error(x[:, 0] * x[:, 1]), 0.0, published_sphere_covariance(2.0, 5))
+    right = sphere_moments(CROSSED, (2.0, 2.0), 1.0).mean
+    return simulated(*mean_and_error(x[:, 0] * x[:, 1]), right, published_sphere_covariance(2.0, 5))
 
 
 @claim(
@@ -169,7 +190,9 @@ def uncorrelated(rng: np.random.Generator) -> Finding:
 def paired(rng: np.random.Generator) -> Finding:
     """Covariance of x_i and y_i, l₁ = 2, l₂ = 3, k = 0.6, n = 5."""
     x, y = pairs_at(rng, 0.6)
-    return simulated(*mean_and_error(x[:, 0] * y[:, 0]), 0.6 * 6 / 5)
+    exact = sphere_moments(ENTRY, (2.0, 3.0), 0.6)
+    spread = simulated(*variance_and_error(x[:, 0] * y[:, 0]), exact.variance)
+    return all_of(simulated(*mean_and_error(x[:, 0] * y[:, 0]), exact.mean), spread)
 
 
 @claim(
@@ -183,7 +206,9 @@ def paired(rng: np.random.Generator) -> Finding:
 def crossed(rng: np.random.Generator) -> Finding:
     """Covariance of x_1 and y_2, k = 0.6, n = 5."""
     x, y = pairs_at(rng, 0.6)
-    return simulated(*mean_and_error(x[:, 0] * y[:, 1]), 0.0)
+    exact = sphere_moments(CROSSED, (2.0, 3.0), 0.6)
+    spread = simulated(*variance_and_error(x[:, 0] * y[:, 1]), exact.variance)
+    return all_of(simulated(*mean_and_error(x[:, 0] * y[:, 1]), exact.mean), spread)
 
 
 @claim(

@@ -1,7 +1,10 @@
 """Chapter 5 of Wertich: the softmax of Gaussian vectors, its entropy, and paths over the sphere."""
 
 import numpy as np
+from scipy.special import softmax as reference_softmax
+from scipy.stats import beta
 
+from armillary.measures.gaussian.bilinear import sphere_moments
 from armillary.measures.gaussian.published import (
     log_normal_series,
     published_slerp,
@@ -112,9 +115,10 @@ def one_to_one(rng: np.random.Generator) -> Finding:
     vector = rng.standard_normal(7) + 0.5
     other = vector - 2 * vector.mean()
     same_norm = computed(float(np.linalg.norm(other)), float(np.linalg.norm(vector)))
+    own = computed(reference_softmax(vector), softmax(vector))
     apart = float(np.linalg.norm(other - vector))
     distance = float(np.abs(softmax(other) - softmax(vector)).sum() / 2)
-    return all_of(computed(distance, 0.0, min(apart, 1.0)), same_norm)
+    return all_of(computed(distance, 0.0, min(apart, 1.0)), same_norm, own)
 
 
 @claim(
@@ -142,7 +146,13 @@ def inner_products(rng: np.random.Generator) -> Finding:
     v, w = units(rng, 20_000, 64), units(rng, 20_000, 64)
     products = np.sum(v * w, axis=1)
     lengths = simulated(*mean_and_error(np.sum((v + w) ** 2, axis=1)), 2.0)
-    return all_of(simulated(*mean_and_error(products**2), 1 / 64), simulated(*mean_and_error(products), 0.0), lengths)
+    variance = coordinate_square(64)
+    return all_of(
+        simulated(*mean_and_error(products**2), variance),
+        simulated(*mean_and_error(products), 0.0),
+        computed(float(beta(0.5, 63 / 2).mean()), variance),
+        lengths,
+    )
 
 
 @claim(
@@ -158,7 +168,7 @@ def combinations(rng: np.random.Generator) -> Finding:
     squares = np.sum((units(rng, 20_000, 64) + units(rng, 20_000, 64)) ** 2, axis=1) / 2
     variance, error = variance_and_error(squares)
     size = float(np.sqrt(variance))
-    return simulated(size, float(error) / (2 * size), np.sqrt(1 / 64), 0.0)
+    return simulated(size, float(error) / (2 * size), np.sqrt(coordinate_square(64)), 0.0)
 
 
 @claim(
@@ -234,11 +244,13 @@ def phase(rng: np.random.Generator) -> Finding:
     "A cosine.",
 )
 def cosine_of_phase(rng: np.random.Generator) -> Finding:
-    """Largest value over its upper bound π/2 in 1000 draws, at most 1."""
+    """Largest value over its upper bound π/2 in 1000 draws, at most 1; the cosine itself at Pythagorean triples."""
     ratios = rng.standard_cauchy(1000)
     values = np.cos(np.arctan(-ratios))
-    identity = computed(values, 1 / np.sqrt(ratios**2 + 1))
-    return all_of(inequality(values / (np.pi / 2)), identity, inequality(values))
+    v, w, whole = np.array([[3.0, 4, 5], [-5, 12, 13], [8, -15, 17], [20, 21, 29]]).T
+    crest = computed(wave(w[0], v[0], np.array([-np.arctan2(v[0], w[0])])), whole[:1])
+    identity = computed(np.cos(np.arctan(-v / w)), np.abs(w) / whole)
+    return all_of(inequality(values / (np.pi / 2)), identity, crest, inequality(np.concatenate([values, 1 - values])))
 
 
 @claim(
@@ -297,6 +309,11 @@ def units(rng: np.random.Generator, count: int, size: int) -> np.ndarray:
     """Uniform directions."""
     vectors = rng.standard_normal((count, size))
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+def coordinate_square(size: int) -> float:
+    """E v_1² of a random unit vector, which is E⟨v, w⟩² of two."""
+    return sphere_moments(np.eye(size)[:, :1] @ np.eye(1, size), (1.0, 1.0), 1.0).mean
 
 
 def orthonormal(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from armillary.measures.gaussian.distance import (
     information_by_distance,
     information_of,
     information_sets,
+    leading_frames,
     needed_windows,
     other_windows,
     pair_scatter,
@@ -55,8 +56,22 @@ def test_intervals_cover_the_truth_in_nine_of_ten_texts_and_plug_in_ones_are_bia
     assert abs(np.mean(errors)) < 0.02
 
 
+def test_directions_are_found_anew_in_every_set_and_hold_all_information_where_only_they_vary():
+    states = text(np.random.default_rng(5))
+    wide = np.concatenate([states, 1e-3 * np.random.default_rng(6).standard_normal((CONTEXTS, LENGTH, 4))], axis=2)
+    turned = wide @ np.linalg.qr(np.random.default_rng(7).standard_normal((7, 7)))[0]
+    distances = np.array([1, 8])
+    plain, found = (information_by_distance(each, KEPT, GROUP, distances, MODES) for each in (states, turned))
+    np.testing.assert_allclose(found.information, plain.information, atol=1e-3)
+    np.testing.assert_allclose(found.information_se, plain.information_se, rtol=1e-2)
+    frames = leading_frames(turned, KEPT, GROUP, 2)
+    left = turned[GROUP != 4].reshape(-1, 7)
+    own = np.linalg.eigh(np.cov(left.T))[1][:, ::-1][:, :2]
+    np.testing.assert_allclose(np.abs(np.sum(frames[5] * own, axis=0)), 1, atol=1e-9)
+
+
 def test_the_null_lies_at_0_and_the_plug_in_above_the_corrected_estimate():
-    found = information_by_distance(text(np.random.default_rng(3)), KEPT, GROUP, np.array([1, 4, 16]))
+    found = information_by_distance(text(np.random.default_rng(3)), KEPT, GROUP, np.array([1, 4, 16]), 3)
     assert np.abs(found.information_null).max() < 0.1
     assert (found.information_null_high >= found.information_null).all()
     assert found.information[0] > 5 * found.information_null_high[0]

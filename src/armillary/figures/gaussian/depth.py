@@ -72,7 +72,8 @@ FIGURES = (
         depth_finding,
         depth,
         "Mean cosine of two tokens of a window, layer by layer: the model, its random-weight control, and the model "
-        "with W_Q and W_K multiplied by α, which multiplies every logit by α². Bands: 95 % interval over documents. "
+        "with W_Q and W_K multiplied by α, which multiplies every logit by α². Bands: 95 % interval over documents; "
+        "random weights are one draw and have none. "
         "A cosine of 1 would be the uniform embedding mixture.",
         "(‖Σ x/‖x‖‖² − n) / (n(n − 1)) over the counted tokens of a window",
         "Wertich, section 7.2.3, and 8.5 for α",

@@ -67,7 +67,8 @@ FIGURES = (
         kept,
         "An invertible map keeps all mutual information of two tokens; the maps of a head have rank d_head and keep "
         "part. Share of the information of neighbouring attention inputs that is left after W_Q, W_K or W_V on both "
-        "tokens, and after W_Q on the later and W_K on the earlier one; mean over heads. Rotation changes none of it.",
+        "tokens, and after W_Q on the later and W_K on the earlier one; mean over heads. Rotation changes none of it. "
+        "No interval covers: other documents have other leading directions.",
         "I(Lx; My) / I(x; y) ≤ 1, the data-processing inequality; x in twice d_head leading directions",
         "Wertich, section 4.2.2, corrected: linear maps keep mutual information only where they are invertible",
     ),
@@ -79,7 +80,8 @@ FIGURES = (
         mixing,
         "With fixed attention weights outputs are linear in the values, and entropy and mutual information follow from "
         "their covariances. Real weights depend on the tokens. Dots: outputs with the mean attention over windows held "
-        "fixed, less outputs as they are, each with its 95 % interval over documents; 0 where the formulas hold.",
+        "fixed, less outputs as they are; 0 where the formulas hold. Bars: 95 % interval over documents, for entropy "
+        "alone; none covers for mutual information.",
         "Cov(Σ A_ki x_i, Σ A_lj x_j) = Σ_ij A_ki A_lj Σ_ij for fixed A",
         "Wertich, section 7.1, beside what the layer does",
     ),

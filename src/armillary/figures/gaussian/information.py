@@ -9,7 +9,7 @@ from armillary.figures.kit.curves import band_outline
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import axis_label
-from armillary.figures.kit.words import NOT_ESTIMABLE, largest, number, quoted
+from armillary.figures.kit.words import NOT_ESTIMABLE, largest, quoted
 from armillary.results.reading import array, chosen, estimate, label_of, numbers
 
 INFORMATION, NULLS = "gaussian/information", "gaussian/information_null_high"
@@ -17,12 +17,23 @@ SHOWN = 6
 """How many layers are drawn."""
 
 
+def shown_layers(results: xr.DataTree) -> list[int]:
+    """A few layers, spread evenly; the one that the title names takes the place of the nearest between the ends."""
+    layers = [int(layer) for layer in chosen(array(results, INFORMATION).sizes["layer"], SHOWN)]
+    near = numbers(results, INFORMATION, distance=0)
+    named = largest(near) if np.isfinite(near).any() else layers[0]
+    if named not in layers:
+        inner = layers[1:-1]
+        layers[1 + int(np.argmin([abs(layer - named) for layer in inner]))] = named
+    return layers
+
+
 def by_distance(results: xr.DataTree) -> go.Figure:
     """Mutual information of two tokens by their distance, for a few layers, with the largest null of any layer."""
     distances = [str(at) for at in array(results, INFORMATION)["distance"].values]
     places = np.arange(len(distances), dtype=np.float64)
     figure = panels(height=430)
-    layers = chosen(array(results, INFORMATION).sizes["layer"], SHOWN)
+    layers = shown_layers(results)
     for colour, layer in zip(series(SHOWN), layers, strict=False):
         one = estimate(results, INFORMATION, layer=int(layer))
         low, high = one.band()
@@ -49,7 +60,7 @@ def by_distance_finding(results: xr.DataTree) -> str:
     layer = largest(near.value)
     nats = quoted(float(near.value[layer]), float(near.margin(near.value.size)[layer]))
     apart = int(array(results, INFORMATION)["distance"].values[-1])
-    return f"Neighbouring tokens share {nats} nats at layer {layer}; {apart} apart {number(float(far.value[layer]))}"
+    return f"Neighbouring tokens share {nats} nats at layer {layer}; {apart} apart {float(far.value[layer]):.2f}"
 
 
 FIGURES = (

@@ -37,13 +37,22 @@ def agreement(results: xr.DataTree, paths: tuple[str, str], *, log: bool) -> go.
     place = neighbour(results, paths[0])
     predicted, measured = (numbers(results, path, distance=place).ravel() for path in paths)
     figure = panels(height=430)
-    figure.add_trace(diagonal(np.concatenate([predicted, measured])))
+    figure.add_trace(diagonal(predicted))
     trace = go.Scatter(x=predicted, y=measured, mode="markers", text=labels(results, paths[0]), showlegend=False)
     trace.update(marker={"color": ESTIMATE, "size": 6})
     trace.update(hovertemplate="%{text}: predicted %{x:.3g}, measured %{y:.3g}<extra></extra>")
     figure.add_trace(trace)
     axes(figure, f"{label_of(paths[0])}, distance 1", axis_label(paths[1]), **({"type": "log"} if log else {}))
-    return figure.update_xaxes(type="log") if log else figure
+    return figure.update_xaxes(type="log", tickvals=round_numbers(predicted)) if log else figure
+
+
+def round_numbers(values: Float[np.ndarray, " head"]) -> list[float]:
+    """1, 2 and 5 times the powers of ten over the range of positive numbers, as marks of a logarithmic axis."""
+    known = values[np.isfinite(values) & (values > 0)]
+    if not known.size:
+        return []
+    powers = range(int(np.floor(np.log10(known.min()))), int(np.ceil(np.log10(known.max()))) + 1)
+    return [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
 
 
 def variances(results: xr.DataTree) -> go.Figure:

@@ -113,7 +113,8 @@ def channels(colour: str) -> tuple[int, int, int]:
 
 
 ON_DARK = {
-    POSITION: "#4FA8E0",
+    POSITION: "#3B97DE",
+    "#56B4E9": "#C4E8FF",
     CONTEXT: "#F08A45",
     RESIDUAL: "#2FC79B",
     ESTIMATE: "#A79AF0",

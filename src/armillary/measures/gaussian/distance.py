@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from armillary.measures.errors.leave_out import count_of, debiased
+from armillary.measures.errors.leave_out import Debiased, count_of, debiased
 from armillary.measures.gaussian.estimates import fewest_samples, information_bias, log_determinant_bias
 
 NULLS = 4
@@ -22,6 +22,7 @@ Others = Float[np.ndarray, "context position mode_"]
 Kept = Bool[np.ndarray, "context position"]
 Groups = Int[np.ndarray, " context"]
 Sets = Float[np.ndarray, " set"]
+Frames = Float[np.ndarray, "set mode leading"]
 
 
 class PairScatter(NamedTuple):
@@ -42,17 +43,21 @@ class InformationByDistance(NamedTuple):
 
 
 def information_by_distance(
-    states: States, kept: Kept, group: Groups, distances: Int[np.ndarray, " distance"], seed: int = 0
+    states: States, kept: Kept, group: Groups, distances: Int[np.ndarray, " distance"], size: int, seed: int = 0
 ) -> InformationByDistance:
-    """I(x_t; x_{t+δ}) in nats of states about their mean at each position, tokens that are not kept left out.
+    """I(x_t; x_{t+δ}) in nats of states about their mean at each position, in their `size` leading directions.
 
-    The text counts as stationary: one covariance for each distance. The null pairs every window with a circularly
-    shifted one of another group of documents, mean and largest of 4 pairings; its truth is 0.
+    The text counts as stationary: one covariance for each distance. For the error directions are found anew without
+    each group of documents, among those that the states are given along. The null pairs every window with a circularly
+    shifted one of another group of documents, mean and largest of 4 pairings; its truth is 0. Tokens that are not kept
+    are left out.
     """
-    size = states.shape[2]
-    pairs = [pair_scatter(states, states, kept, group, int(distance)) for distance in distances]
+    frames = leading_frames(states, kept, group, size)
+    wide = [pair_scatter(states, states, kept, group, int(distance)) for distance in distances]
+    pairs, anew = ([within(each, one) for one in wide] for each in (np.broadcast_to(frames[0], frames.shape), frames))
+    states = states @ frames[0].astype(states.dtype)
     found = [information_of(each, size) for each in pairs]
-    estimates = [debiased(sets) for sets in found]
+    estimates = [fixed_and_anew(sets, information_of(one, size)) for sets, one in zip(found, anew, strict=True)]
     plug_in = [sets[0] + information_bias(size, size, each.degrees[0]) for sets, each in zip(found, pairs, strict=True)]
     nulls = np.array(
         [[_null(states, kept, group, int(distance), [seed, draw]) for distance in distances] for draw in range(NULLS)]
@@ -64,6 +69,42 @@ def information_by_distance(
         nulls.mean(0),
         nulls.max(0),
     )
+
+
+def fixed_and_anew(fixed: Float[np.ndarray, "set *value"], anew: Float[np.ndarray, "set *value"]) -> Debiased:
+    """The estimate along fixed directions; its error the larger of that and of directions found anew in every set.
+
+    Where two directions vary nearly alike, documents decide which of them leads, and the estimate with it.
+    """
+    found = debiased(fixed)
+    return Debiased(found.value, np.maximum(found.se, debiased(anew).se))
+
+
+def leading_frames(states: States, kept: Kept, group: Groups, size: int) -> Frames:
+    """Directions of largest variance of the counted states, of all windows and without each group in turn."""
+    width, groups = states.shape[2], count_of(group)
+    products, sums, counts = np.zeros((groups, width, width)), np.zeros((groups, width)), np.zeros(groups)
+    for number in range(groups):
+        own = states[group == number][kept[group == number]].astype(np.float64)
+        products[number], sums[number], counts[number] = own.T @ own, own.sum(0), len(own)
+    weights = np.concatenate([np.ones((1, groups)), 1 - np.eye(groups)])
+    means = (weights @ sums) / np.sqrt(np.maximum(weights @ counts, 1))[:, None]
+    scatter = np.tensordot(weights, products, 1) - means[:, :, None] * means[:, None]
+    return np.asarray(np.linalg.eigh(scatter)[1][:, :, ::-1][:, :, :size])
+
+
+def within(frames: Frames, pairs: PairScatter) -> PairScatter:
+    """Covariances of both tokens along each set's own directions."""
+    width = frames.shape[1]
+    blocks = [
+        [np.swapaxes(frames, 1, 2) @ pairs.covariance[:, one, other] @ frames for other in _halves(width)]
+        for one in _halves(width)
+    ]
+    return PairScatter(np.block(blocks), pairs.degrees)
+
+
+def _halves(width: int) -> tuple[slice, slice]:
+    return slice(None, width), slice(width, None)
 
 
 def information_sets(first: States, second: Others, kept: Kept, group: Groups, distance: int) -> Sets:

@@ -17,16 +17,9 @@ Kept = Bool[np.ndarray, "context position"]
 Groups = Int[np.ndarray, " context"]
 
 
-class KeptShare(NamedTuple):
-    """Share of the inputs' mutual information that is left after a pair of maps, and its error over documents."""
-
-    kept: float
-    kept_se: float
-
-
 class MixingGap(NamedTuple):
     """Entropy of a head's outputs and mutual information of neighbouring ones: with real weights, with their mean over
-    windows held fixed, and the difference with its error over documents; nats."""
+    windows held fixed, and the difference; nats. That of entropy has an error over documents."""
 
     entropy: float
     entropy_fixed: float
@@ -35,12 +28,11 @@ class MixingGap(NamedTuple):
     information: float
     information_fixed: float
     information_gap: float
-    information_gap_se: float
 
 
 def kept_share(
     pairs: PairScatter, first: Float[np.ndarray, "d_head mode"], second: Float[np.ndarray, "d_head_ mode"]
-) -> KeptShare:
+) -> float:
     """I(Lx_t; Mx_{t+δ}) / I(x_t; x_{t+δ}), at most 1: the data-processing inequality; L and M rows by rank."""
     left, right = row_space(first), row_space(second)
     size = left.shape[1]
@@ -50,15 +42,14 @@ def kept_share(
         [right @ whole[:, size:, :size] @ left.T, right @ whole[:, size:, size:] @ right.T],
     ]
     after = information_of(PairScatter(np.block(blocks), pairs.degrees), len(left))
-    found = debiased(after / information_of(pairs, size))
-    return KeptShare(float(found.value), float(found.se))
+    return float(debiased(after / information_of(pairs, size)).value)
 
 
 def kept_at_random(pairs: PairScatter, rank: int, seed: int = 0) -> float:
     """The same for random maps of this rank, one for both tokens: mean of 4."""
     size = pairs.covariance.shape[-1] // 2
     maps = np.random.default_rng(seed).standard_normal((RANDOM, rank, size))
-    return float(np.mean([kept_share(pairs, map, map).kept for map in maps]))
+    return float(np.mean([kept_share(pairs, map, map) for map in maps]))
 
 
 def mixing_gap(outputs: States, fixed: States, kept: Kept, group: Groups) -> MixingGap:
@@ -73,8 +64,9 @@ def mixing_gap(outputs: States, fixed: States, kept: Kept, group: Groups) -> Mix
         "entropy": [entropy_of(pairs, size) for pairs in (real, held)],
         "information": [information_of(pairs, size) for pairs in (real, held)],
     }
-    found: list[float] = []
-    for with_real, with_fixed in sets.values():
-        gap = debiased(with_fixed - with_real)
-        found += [float(debiased(part).value) for part in (with_real, with_fixed)] + [float(gap.value), float(gap.se)]
-    return MixingGap(*found)
+    values: dict[str, float] = {}
+    for name, (with_real, with_fixed) in sets.items():
+        values |= {name: float(debiased(with_real).value), f"{name}_fixed": float(debiased(with_fixed).value)}
+        values[f"{name}_gap"] = values[f"{name}_fixed"] - values[name]
+    error = debiased(sets["entropy"][1] - sets["entropy"][0]).se
+    return MixingGap(**values, entropy_gap_se=float(error))

@@ -24,6 +24,15 @@ def largest_singular_value(rows: int, columns: int, deviation: float) -> float:
     return float((np.sqrt(rows) + np.sqrt(columns)) * deviation)
 
 
+def smallest_gap(size: int, deviation: float) -> float:
+    """√π σ/n: mean of the smallest gap between neighbouring singular values, as n grows.
+
+    Locally they repel as eigenvalues of a real symmetric matrix: a gap of s mean spacings has the density π²s/6. With
+    the quarter-circle density n²x²/4σ² gaps are below x on average, and the smallest has the law exp(−n²x²/4σ²).
+    """
+    return float(np.sqrt(np.pi) * deviation / size)
+
+
 def matched_trace(size: int, deviation: float) -> float:
     """E Tr(AᵀB) where U_AᵀU_B = V_AᵀV_B: tr D_A tr D_B/n = (8/3π)² n²σ²."""
     return mean_singular_value(size, deviation) ** 2 * size

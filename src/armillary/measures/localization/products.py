@@ -45,6 +45,12 @@ def quadratic_moments(W: Square, covariance: Square, mean: Vector, other: Vector
     )
 
 
+def product_of_four(covariance: Float[np.ndarray, "*case 4 4"]) -> Float[np.ndarray, "*case"]:
+    """E abcd of four centred jointly normal numbers, σ_abσ_cd + σ_acσ_bd + σ_adσ_bc (Isserlis)."""
+    pairs = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
+    return np.asarray(sum(covariance[..., *one] * covariance[..., *other] for one, other in pairs))
+
+
 def score_products(trace: float, trace_square: float, i: int, j: int, length: int) -> ScoreProducts:
     """The products for x₁ ~ N(0, Σ), where E x_i x_jᵀ = min(i, j) Σ; from tr WΣ and tr (WΣ)², W symmetric."""
     return ScoreProducts(

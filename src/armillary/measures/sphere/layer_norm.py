@@ -20,6 +20,15 @@ def stretch(state: Float[np.ndarray, " d_model"]) -> Float[np.ndarray, " mode"]:
     return np.concatenate([np.full(len(state) - 2, 1 / state.std()), np.zeros(2)])
 
 
+def stream_radius(d_model: int, blocks: int) -> float:
+    """√E|x|² of a stream that starts on the sphere, after random blocks x ← x + √2 relu(LN(x) W), W of variance 1/d.
+
+    A block adds d to the squared norm, and 2d/π for each block before it: outputs of relu share their mean, 1/√π a
+    coordinate.
+    """
+    return float(np.sqrt(d_model * (1 + blocks + blocks * (blocks - 1) / np.pi)))
+
+
 def sphere_logits(
     states: Float[np.ndarray, "sample d_model"], rows: Float[np.ndarray, "token d_model"]
 ) -> Float[np.ndarray, "sample token"]:

@@ -1,7 +1,6 @@
 """A folder that holds a checkpoint: what is refused before transformers sees it, and how it becomes a model."""
 
 import hashlib
-import json
 import pickle
 import re
 from dataclasses import dataclass
@@ -9,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from armillary.errors import SourceError
-from armillary.models.sources.pages import paged, stored_dtype
+from armillary.models.sources.border import Reading, offline
+from armillary.models.sources.declared import TOKENIZER_BYTES, json_object, refuse_excess, refuse_foreign_code
+from armillary.models.sources.pages import head_of, paged, stored_dtype
 from armillary.models.sources.quiet import quiet
 from armillary.system.caches import file_sha256_once
 
@@ -61,13 +62,7 @@ class Checkpoint:
             ggufs = sorted(file.name for file in self.folder.glob("*.gguf"))
             hint = f"give the path of {ggufs[0]} in it" if ggufs else "give the folder that save_pretrained wrote"
             raise SourceError(f"expected config.json in {self.folder}, got none: {hint}")
-        try:
-            config = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise SourceError(f"expected JSON in {path}, got something else ({error}): fetch the file again") from error
-        if not isinstance(config, dict):
-            raise SourceError(f"expected a JSON object in {path}, got {type(config).__name__}: fetch the file again")
-        return config
+        return json_object(path)
 
     def weight_files(self) -> list[Path]:
         """The files that hold the weights: safetensors where there are any, else pickles."""
@@ -84,10 +79,10 @@ class Checkpoint:
         return []
 
     def _shards(self, index: Path) -> list[Path]:
-        try:
-            names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise SourceError(f"expected a weight_map in {index}, got none ({error!r}): fetch it again") from error
+        named = json_object(index).get("weight_map")
+        names = sorted({str(name) for name in named.values()}) if isinstance(named, dict) else []
+        if not names or any("/" in name or "\\" in name for name in names):
+            raise SourceError(f"expected a weight_map with names of files in {index}, got another: fetch it again")
         missing = [name for name in names if not (self.folder / name).is_file()]
         if missing:
             raise SourceError(f"expected all shards of {index}, got none named {missing[0]}: fetch it again")
@@ -111,12 +106,12 @@ def _blob_sha256(path: Path) -> str:
 
 def refuse_untrusted(checkpoint: Checkpoint, terms: Terms) -> None:
     """SourceError for custom code, pickles and broken weight files, before anything of them is read or run."""
-    config = checkpoint.config()
-    if config.get("auto_map") and not terms.remote_code:
-        raise SourceError(
-            f"expected a model whose code is part of transformers, got custom code ({checkpoint.folder}): "
-            "read that code, then allow it with trust_remote_code=True (--trust-remote-code)"
-        )
+    for path in (checkpoint.folder / "config.json", *configs_of(checkpoint.folder)):
+        config = checkpoint.config() if path.name == "config.json" else json_object(path)
+        if not terms.remote_code:
+            refuse_foreign_code(config, path)
+        if path.name == "config.json":
+            refuse_excess(config, path)
     if not terms.weights:
         return
     files = checkpoint.weight_files()
@@ -133,40 +128,40 @@ def refuse_untrusted(checkpoint: Checkpoint, terms: Terms) -> None:
         _refuse_broken_safetensors(file)
 
 
-def _refuse_broken_safetensors(file: Path) -> None:
-    from safetensors import SafetensorError, safe_open
+def configs_of(folder: Path) -> list[Path]:
+    """The files beside config.json that a library reads with it."""
+    names = ("tokenizer_config.json", "generation_config.json", "adapter_config.json", "processor_config.json")
+    return [folder / name for name in names if (folder / name).exists()]
 
-    try:
+
+def _refuse_broken_safetensors(file: Path) -> None:
+    from safetensors import safe_open
+
+    with Reading(f"complete safetensors in {file}, no truncated or damaged file"):
         with safe_open(file, "np"):  # for torch it would be mapped to be written to, which a large file cannot be
             pass
-    except (SafetensorError, OSError, ValueError) as error:
-        raise SourceError(
-            f"expected complete safetensors in {file}, got a truncated or damaged file ({error}): fetch it again"
-        ) from error
+        head_of(file)
 
 
 def model_from(checkpoint: Checkpoint, **options: Any) -> tuple[Any, str]:
     """The model, and a note on what it lacks; SourceError where transformers would fill weights at random."""
-    from safetensors import SafetensorError
-
     auto = auto_class(checkpoint.config())
     pickled = all(file.suffix != ".safetensors" for file in checkpoint.weight_files())
     options |= {"use_safetensors": not pickled, "weights_only": True, "output_loading_info": True}
     try:
-        with quiet():
+        with quiet(), offline(), Reading(f"a checkpoint in {checkpoint.folder}"):
             if options.get("dtype") == STORED and not pickled:
                 model, info = in_place(checkpoint, auto, options)
             else:
                 options |= {"dtype": "auto"} if options.get("dtype") == STORED else {}
-                model, info = auto.from_pretrained(checkpoint.folder, **options)
-    except pickle.UnpicklingError as error:
+                model, info = auto.from_pretrained(checkpoint.folder, local_files_only=True, **options)
+    except SourceError as error:
+        if not isinstance(error.__cause__, pickle.UnpicklingError):
+            raise
         raise SourceError(
             f"expected a pickle of plain tensors in {checkpoint.folder}, got one that would run code or is damaged: "
             "do not trust it, ask its author for safetensors"
         ) from error
-    except (SafetensorError, OSError, ValueError, RuntimeError, KeyError, ImportError, EOFError) as error:
-        why = str(error).strip().splitlines() or [repr(error)]
-        raise SourceError(f"expected a checkpoint in {checkpoint.folder}, got an error: {why[0][:300]}") from error
     return _complete(model, sorted(map(str, info["missing_keys"])), checkpoint)
 
 
@@ -178,9 +173,9 @@ def in_place(checkpoint: Checkpoint, auto: Any, options: dict[str, Any]) -> tupl
     files = checkpoint.weight_files()
     kind, tensors = stored_dtype(files), paged(files)
     if kind is None or tensors is None:
-        return auto.from_pretrained(checkpoint.folder, **(options | {"dtype": "auto"}))
+        return auto.from_pretrained(checkpoint.folder, local_files_only=True, **(options | {"dtype": "auto"}))
     trust = {"trust_remote_code": options.pop("trust_remote_code", False)}
-    config = AutoConfig.from_pretrained(checkpoint.folder, **trust)
+    config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True, **trust)
     with torch.device("meta"):
         model_class = type(auto.from_config(config, **trust))
     return model_class.from_pretrained(None, config=config, state_dict=tensors, **(options | {"dtype": kind}))
@@ -190,7 +185,8 @@ def auto_class(config: dict[str, Any]) -> Any:
     """The class of transformers that gives the model with the head its architecture names, or without one."""
     import transformers
 
-    named = (config.get("architectures") or [""])[0]
+    listed = config.get("architectures") or [""]
+    named = str(listed[0]) if isinstance(listed, list) else ""
     wanted = next((auto for pattern, auto in _HEADS if pattern.search(named)), "AutoModel")
     return getattr(transformers, wanted)
 
@@ -217,11 +213,16 @@ def tokenizer_from(folder: Path, **options: Any) -> Any:
 
     if not any((folder / name).is_file() for name in _TOKENIZER_FILES):
         return None
-    try:
-        with quiet():
-            return AutoTokenizer.from_pretrained(folder, **options)
-    except (OSError, ValueError, KeyError, ImportError, TypeError, AttributeError) as error:
-        why = str(error).strip().splitlines() or [repr(error)]
-        raise SourceError(
-            f"expected a tokenizer in {folder}, got an error ({why[0][:300]}): give tokenizer=..."
-        ) from error
+    refuse_large(folder)
+    with quiet(), offline(), Reading(f"a tokenizer in {folder}", "give tokenizer=..."):
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, **options)
+
+
+def refuse_large(folder: Path) -> None:
+    """Refuse files of a tokenizer that are none or larger than any tokenizer is."""
+    for path in folder.iterdir():
+        if path.suffix not in (".json", ".txt", ".model", ".jinja") or path.name.endswith(".index.json"):
+            continue
+        if not path.is_file() or path.stat().st_size > TOKENIZER_BYTES:
+            most = TOKENIZER_BYTES >> 20
+            raise SourceError(f"expected a file of at most {most} MB at {path}, got another: fetch it again")

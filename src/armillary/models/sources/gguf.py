@@ -1,10 +1,11 @@
 """GGUF files: dequantised once into a plain folder (safetensors, config, fast tokenizer) that loads in a moment."""
 
-import struct
 from pathlib import Path
 from typing import Any
 
-from armillary.errors import SourceError, reason
+from armillary.errors import SourceError
+from armillary.models.sources.border import Reading, offline
+from armillary.models.sources.gguf_head import refuse_excess_gguf
 from armillary.models.sources.quiet import quiet
 from armillary.system.caches import cache_dir, cache_entry, cache_lock, file_sha256_once
 
@@ -27,6 +28,8 @@ def dequantised(path: Path) -> Path:
 
 def _refuse_no_gguf(path: Path) -> None:
     try:
+        if path.exists() and not path.is_file():
+            raise SourceError(f"expected a GGUF file at {path}, got no file: check the path")
         with path.open("rb") as file:
             magic = file.read(4)
     except OSError as error:
@@ -39,12 +42,9 @@ def _refuse_broken(path: Path) -> None:
     """Read the whole directory of tensors first: transformers' own errors on a cut file do not name the file."""
     import gguf
 
-    try:
+    refuse_excess_gguf(path)
+    with Reading(f"a complete GGUF file at {path}, no truncated or damaged one"):
         gguf.GGUFReader(path)
-    except (ValueError, IndexError, KeyError, OverflowError, OSError, struct.error, UnicodeDecodeError) as error:
-        raise SourceError(
-            f"expected a complete GGUF file at {path}, got a truncated or damaged one ({error}): fetch it again"
-        ) from error
 
 
 def _convert(path: Path, folder: Path) -> None:
@@ -52,14 +52,9 @@ def _convert(path: Path, folder: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     where: dict[str, Any] = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
-    try:
-        with quiet():
-            quantised = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
-            tokenizer = AutoTokenizer.from_pretrained(**where)
-    except (ValueError, KeyError, NotImplementedError, RuntimeError, TypeError) as error:
-        raise SourceError(
-            f"expected a GGUF file that transformers can read, got an error on {path.name}: {reason(error)}"
-        ) from error
+    with quiet(), offline(), Reading(f"a GGUF file that transformers can read at {path}"):
+        quantised = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(**where, local_files_only=True)
     config = quantised.config
     # transformers refuses to save a model that still says it is quantised; its tensors are plain by now.
     del config.quantization_config

@@ -138,12 +138,12 @@ def resolve(source: str, terms: Terms | None = None) -> Checkpoint:
         return replace(found, kind=f"named, {found.kind}", licence=row.licence)
     if source.startswith("wheel:"):
         return _wheel(source)
-    path = Path(source).expanduser()
-    if path.is_dir():
+    path = Path(os.path.expanduser(source))
+    if os.path.isdir(path):  # os.path answers False where pathlib raises, as for too long a name
         return Checkpoint(path, kind="folder")
     if path.suffix == ".gguf":
         return Checkpoint(dequantised(path), kind="gguf", sha256=file_sha256_once(path))
-    if path.exists():
+    if os.path.exists(path):
         raise SourceError(f"expected a folder or a .gguf file, got the file {path}: give the folder that holds it")
     meant = _meant(source)
     unknown = f"expected a built-in model, hub id, folder, .gguf file or wheel:..., got {source!r}: {meant}"
@@ -175,7 +175,7 @@ def _wheel(source: str) -> Checkpoint:
 
 def _meant(source: str) -> str:
     """The nearest built-in models and folders at the same place, else all built-in models."""
-    folders = [entry.name for entry in Path(source).parent.glob("*") if (entry / "config.json").is_file()]
+    folders = [entry.name for entry in Path(source[:200]).parent.glob("*") if (entry / "config.json").is_file()]
     meant = did_you_mean(Path(source).name, [*NAMED, *folders], cutoff=0.7)
     return meant if meant.startswith("did you mean") else f"built-in models are {', '.join(NAMED)}"
 

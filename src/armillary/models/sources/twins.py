@@ -5,9 +5,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import psutil
 import torch
 
 from armillary.errors import SourceError
+from armillary.models.sources.border import Reading, offline
 from armillary.models.sources.checkpoints import STORED, Checkpoint, auto_class
 from armillary.models.sources.quiet import quiet
 from armillary.models.view import View
@@ -33,14 +35,24 @@ def twin_of_checkpoint(checkpoint: Checkpoint, seed: int, **options: Any) -> Any
     options.pop("device_map", None)
     if options.get("dtype") in ("auto", STORED):
         options.pop("dtype")
-    try:
-        with quiet():
-            config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=trust)
-            with seeded(seed):
-                return auto_class(checkpoint.config()).from_config(config, **options)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        why = str(error).strip().splitlines() or [repr(error)]
-        raise SourceError(f"expected a readable config in {checkpoint.folder}, got an error: {why[0][:300]}") from error
+    with quiet(), offline(), Reading(f"a readable config in {checkpoint.folder}"):
+        config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=trust, local_files_only=True)
+        auto = auto_class(checkpoint.config())
+        refuse_no_room(auto, config, trust, checkpoint)
+        with seeded(seed):
+            return auto.from_config(config, **options)
+
+
+def refuse_no_room(auto: Any, config: Any, trust: bool, checkpoint: Checkpoint) -> None:
+    """Refuse a config that declares more weights than fit into memory."""
+    with torch.device("meta"):
+        model = auto.from_config(config, trust_remote_code=trust)
+    needed, there = sum(weight.numel() for weight in model.parameters()) * 4, psutil.virtual_memory().total
+    if needed > there:
+        raise SourceError(
+            f"expected a config in {checkpoint.folder} whose weights fit into {there / 1e9:.0f} GB, "
+            f"got one that needs {needed / 1e9:.0f} GB: choose a smaller model"
+        )
 
 
 def twin_of_model(model: Any, seed: int) -> Any:

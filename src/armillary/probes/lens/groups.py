@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from armillary.measures.errors.groups import GroupMean, group_mean
 from armillary.measures.gaussian.distance import information_by_distance
 from armillary.measures.gaussian.heads import MixingGap
+from armillary.measures.gaussian.likely import explained_by_tokens, likely_marks, marginal_spectrum
 from armillary.measures.gaussian.logits import LogitMoments
 from armillary.measures.gaussian.stacks import stack_similarity
 from armillary.models.interventions import randomised, scaled
@@ -36,6 +37,11 @@ ALPHAS = (0.5, 2.0)
 VARIANT_WINDOWS = 16
 """How many windows the variants of the model read for it."""
 
+CONTROL = "random weights"
+
+LIKELY = 32
+"""How many of the most frequent tokens make up the law of a token."""
+
 STACKS: dict[str, dict[str, Any]] = {
     "β = 1": {"skip": 1.0},
     "β = 0.5": {"skip": 0.5},
@@ -58,12 +64,13 @@ def lens_groups(
     with one_core_each():
         turned, share = frame(run, directions)
     variants, chunks = sample.only(VARIANT_WINDOWS), reading.block_chunks(view, sample)
-    modes = min(directions, view.d_head)
+    modes, marks = min(directions, view.d_head), likely_marks(sample.tokens, sample.kept, LIKELY)
     passes = len(chunks) * len(sample.tokens) + (1 + len(ALPHAS)) * len(variants.tokens)
     with progress_bar(f"{view.name}: gaussian", passes, sample.tokens.shape[1], show=progress) as report:
         with reading.reading_blocks(view, sample, chunks[0], modes) as held:
-            states = reading.read_states(view, sample, turned, report)
-        found = {"gaussian": information(states.along, share, sample, seed)}
+            states = reading.read_states(view, sample, turned, report, marks)
+        found = {"gaussian": information(states.along, share, sample, directions, seed)}
+        found["gaussian_tokens"] = of_tokens(states, marks, sample, directions)
         found |= of_heads(view, sample, modes, held, report)
         own = similarity_of(states.similarity, sample)
         found["gaussian_depth"] = through_depth(view, variants, own, int(run.provenance["seed"]), report)
@@ -80,18 +87,34 @@ def information(
     states: Float[np.ndarray, "layer context position mode"],
     share: Float[np.ndarray, " layer"],
     sample: Sample,
+    directions: int,
     seed: int,
 ) -> xr.Dataset:
     """The group /gaussian."""
-    under = Under.of(sample)
-    arrays = {
-        "states": xr.DataArray(states[:, :, under.at], dims=("layer", "context", "position", "mode")),
-        "kept": under.kept,
-        "group": under.group,
-        "distances": sample.distances,
-    }
-    found = labelled(information_by_distance, side_by_side)(arrays, seed=seed)
+    arrays = {**under_lens(states, Under.of(sample)), "distances": sample.distances}
+    found = labelled(information_by_distance, side_by_side)(arrays, size=directions, seed=seed)
     return found.assign(direction_share=("layer", share)).assign_coords(distance=sample.distances)
+
+
+def under_lens(states: Float[np.ndarray, "layer context position mode"], under: Under) -> dict[str, Any]:
+    """Counted positions of the states of all layers, as measures ask for them."""
+    counted = xr.DataArray(states[:, :, under.at], dims=("layer", "context", "position", "mode"))
+    return {"states": counted, "kept": under.kept, "group": under.group}
+
+
+def of_tokens(
+    states: reading.States, marks: Int[np.ndarray, "context position"], sample: Sample, directions: int
+) -> xr.Dataset:
+    """The group /gaussian_tokens: the likely tokens as a law of states, and what they explain."""
+    under = Under.of(sample)
+    arrays = {**under_lens(states.along, under), "marks": marks[:, under.at]}
+    explained = labelled(explained_by_tokens, side_by_side)(arrays, size=directions)
+    counts = np.zeros(states.token_sums.shape[1:3])
+    used = marks >= 0
+    np.add.at(counts, (np.broadcast_to(sample.group[:, None], marks.shape)[used], marks[used]), 1)
+    sums = xr.DataArray(states.token_sums, dims=("layer", "group", "token", "d_model"))
+    spectra = labelled(marginal_spectrum, side_by_side)({"sums": sums, "counts": counts})
+    return explained.merge(spectra).assign(probability=("token", counts.sum(0) / sample.kept.sum()))
 
 
 def of_heads(
@@ -138,7 +161,7 @@ def logit_dataset(rows: list[list[LogitMoments]], distances: np.ndarray) -> xr.D
 
 def kept_dataset(rows: list[dict[str, np.ndarray]], count: int) -> xr.Dataset:
     """What maps keep, of all heads."""
-    axes = {"kept": ("block", "head", "projection"), "kept_se": ("block", "head", "projection")}
+    axes = {"kept": ("block", "head", "projection")}
     columns = {name: (axes.get(name, ("block",)), np.array([row[name] for row in rows])) for name in rows[0]}
     return xr.Dataset(columns, coords={"projection": list(PROJECTIONS)}).assign(input_directions=count)
 
@@ -162,13 +185,15 @@ def similarity_of(each: Float[np.ndarray, "context layer"], sample: Sample) -> G
 def through_depth(view: View, sample: Sample, own: GroupMean, seed: int, report: Report) -> xr.Dataset:
     """The group /gaussian_depth: the model, its random-weight control, and W_Q and W_K multiplied by α."""
     changes: dict[str, Callable[[], AbstractContextManager[None]]] = {
-        "random weights": partial(randomised, view, seed + CONTROL_SEED),
+        CONTROL: partial(randomised, view, seed + CONTROL_SEED),
         **{f"α = {alpha:g}": partial(silently_scaled, view, alpha) for alpha in ALPHAS},
     }
     found = {"model": own}
     for name, change in changes.items():
         with change():
             found[name] = similarity_of(reading.read_states(view, sample, None, report).similarity, sample)
+    # Another draw of random weights moves their similarity by far more than other documents do.
+    found[CONTROL] = found[CONTROL]._replace(se=np.full_like(found[CONTROL].se, np.nan))
     columns = {
         "similarity": (("variant", "layer"), np.stack([each.mean for each in found.values()])),
         "similarity_se": (("variant", "layer"), np.stack([each.se for each in found.values()])),

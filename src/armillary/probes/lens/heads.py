@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 
 from armillary.measures.errors.leave_out import debiased
 from armillary.measures.gaussian.distance import information_of, information_sets, pair_scatter
-from armillary.measures.gaussian.heads import KeptShare, MixingGap, kept_at_random, kept_share, mixing_gap
+from armillary.measures.gaussian.heads import MixingGap, kept_at_random, kept_share, mixing_gap
 from armillary.measures.gaussian.logits import LogitMoments, logit_moments
 from armillary.models.attention import query_key_value, rotate
 from armillary.models.parts import rotation_at
@@ -147,9 +147,8 @@ def kept_of(
         np.einsum("hdm,rd->hmr", W.float().cpu().numpy(), directions).astype(np.float64)
         for W in (heads.W_Q, heads.W_K[shared], heads.W_V[shared])
     )
-    before = debiased(information_of(pairs, count))
 
-    def shares(couple: tuple[np.ndarray, np.ndarray]) -> KeptShare:
+    def shares(couple: tuple[np.ndarray, np.ndarray]) -> float:
         return kept_share(pairs, *couple)
 
     of_query, of_key, of_value = (
@@ -160,10 +159,8 @@ def kept_of(
         [of_query[head], of_key[number], of_value[number], crossed[head]] for head, number in enumerate(heads.kv_head)
     ]
     return {
-        "kept": np.array([[each.kept for each in row] for row in found]),
-        "kept_se": np.array([[each.kept_se for each in row] for row in found]),
+        "kept": np.array(found),
         "kept_random": kept_at_random(pairs, query.shape[1]),
-        "information_input": float(before.value),
-        "information_input_se": float(before.se),
+        "information_input": float(debiased(information_of(pairs, count)).value),
         "input_share": share,
     }

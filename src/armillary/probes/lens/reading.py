@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from armillary.attention.mixing import similarity
@@ -26,10 +26,14 @@ Report = Callable[[int], None]
 
 @dataclass(frozen=True)
 class States:
-    """States of every layer along its own directions, and the mean cosine of two counted tokens of every window."""
+    """States of every layer along its own directions, and the mean cosine of two counted tokens of every window.
+
+    `token_sums` adds up the whole states of every likely token, by group of documents.
+    """
 
     along: Float[np.ndarray, "layer context position mode"]
     similarity: Float[np.ndarray, "context layer"]
+    token_sums: Float[np.ndarray, "layer group token d_model"]
 
 
 class BlockReading:
@@ -83,13 +87,43 @@ def block_chunks(view: View, sample: Sample) -> list[range]:
     return [range(start, min(start + step, view.n_blocks)) for start in range(0, view.n_blocks, step)]
 
 
+class TokenSums:
+    """Sums of the states of likely tokens, for every layer and group of documents, filled batch by batch."""
+
+    def __init__(self, view: View, sample: Sample, marks: Int[np.ndarray, "context position"] | None) -> None:
+        self.likely = 0 if marks is None else int(marks.max()) + 1
+        self.groups = int(sample.group.max()) + 1
+        self.sums = torch.zeros(view.n_blocks + 1, self.groups * self.likely, view.d_model)
+        self.marks = marks
+        self.group = sample.group
+
+    def add(self, at: slice, states: list[Tensor]) -> None:
+        """Take the states of some windows."""
+        if self.marks is None:
+            return
+        marks = torch.from_numpy(self.marks[at])
+        places = torch.from_numpy(self.group[at])[:, None] * self.likely + marks
+        used = marks >= 0
+        for sums, state in zip(self.sums, states, strict=True):
+            sums.index_add_(0, places[used], state.cpu()[used])
+
+    def by_group(self) -> Float[np.ndarray, "layer group token d_model"]:
+        """The sums, groups and tokens apart."""
+        return self.sums.unflatten(1, (self.groups, self.likely)).numpy()
+
+
 @torch.inference_mode()
 def read_states(
-    view: View, sample: Sample, directions: Float[np.ndarray, "layer mode d_model"] | None, report: Report
+    view: View,
+    sample: Sample,
+    directions: Float[np.ndarray, "layer mode d_model"] | None,
+    report: Report,
+    marks: Int[np.ndarray, "context position"] | None = None,
 ) -> States:
-    """One pass over the windows; without directions for the similarity of tokens alone."""
+    """One pass over the windows; without directions and marks for the similarity of tokens alone."""
     rows: list[Tensor] = []
     parts: list[Tensor] = []
+    sums = TokenSums(view, sample, marks)
     turned = [] if directions is None else [torch.from_numpy(part).to(view.device).float().T for part in directions]
     with reading(view, attention=False) as read:
         for at in batches(sample):
@@ -101,9 +135,10 @@ def read_states(
             rows.append(torch.stack(cosines, 1).cpu())
             if turned:
                 parts.append(torch.stack([state @ part for state, part in zip(states, turned, strict=True)]).cpu())
+            sums.add(at, states)
             report(len(sample.tokens[at]))
     along = torch.cat(parts, 1) if parts else torch.empty(len(rows[0][0]), *sample.tokens.shape, 0)
-    return States(along.numpy(), torch.cat(rows).double().numpy())
+    return States(along.numpy(), torch.cat(rows).double().numpy(), sums.by_group())
 
 
 @contextmanager

@@ -16,6 +16,9 @@ from armillary.probes.windows import read_plan
 from armillary.results.reading import require
 from armillary.results.store import Run
 
+WIDER = 4
+"""How many times the directions asked for states are read along: the leading ones are found anew among them."""
+
 FARTHEST = 64
 """Tokens of the largest distance that is looked at, less in short windows."""
 
@@ -85,7 +88,10 @@ def refuse_few(sample: Sample, directions: int) -> None:
 
 
 def frame(run: Run, directions: int) -> tuple[Float[np.ndarray, "layer mode d_model"], Float[np.ndarray, " layer"]]:
-    """The leading directions of every layer's states, from the run's covariance, and their share of the variance."""
+    """Leading directions of every layer's states, from the run's covariance, WIDER times as many as asked for.
+
+    And the share of the variance in as many as asked for.
+    """
     states = run.results["residual"].to_dataset()
     if "covariance" not in states:
         raise RequestError("expected a run with the covariance of its states, got one without: survey the model again")
@@ -98,6 +104,6 @@ def frame(run: Run, directions: int) -> tuple[Float[np.ndarray, "layer mode d_mo
                 f"expected states that vary in {directions} directions, got {rank} at layer {layer}, whose covariance "
                 f"is not positive definite in more: ask for --directions {rank}"
             )
-        found.append(vectors[:, ::-1][:, :directions].T)
+        found.append(vectors[:, ::-1][:, : WIDER * directions].T)
         shares.append(values[::-1][:directions].sum() / values.sum())
     return np.stack(found), np.array(shares)

@@ -4,6 +4,8 @@
 
 const SETTINGS = { responsive: true, displayModeBar: false };
 const PICTURE_WIDTH = 1000;
+const NARROW = 500; // pixels
+const MOST_NAMES = 16; // along an axis of a panel on a narrow page
 const LETTERS = 115; // a line of a title at 15 px in a picture of that width
 const BYTES = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Array, i2: Int16Array, u2: Uint16Array,
                 i1: Int8Array, u1: Uint8Array };
@@ -42,8 +44,16 @@ function prepared(name, place) { // data and layout as they are drawn; the page 
   layout.template = look();
   layout.autosize = true;
   layout.height = fitting(layout, place.clientWidth);
+  if (place.clientWidth < NARROW) Object.values(layout).forEach(thinned);
   if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false; // a finger on a plot scrolls the page
   return { data: coloured(data), layout: coloured(layout), slider };
+}
+
+function thinned(axis) { // names along an axis that would lie on each other on a narrow page
+  if (!axis || !Array.isArray(axis.ticktext) || axis.ticktext.length <= MOST_NAMES) return;
+  const every = Math.ceil(axis.ticktext.length / (MOST_NAMES / 2));
+  const some = (list) => Array.from(list).filter((_, i) => i % every === 0);
+  [axis.tickvals, axis.ticktext] = [some(numbers(axis.tickvals)), some(axis.ticktext)];
 }
 
 function shown(data, slider, step) { // the traces of one step of a slider

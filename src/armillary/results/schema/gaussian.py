@@ -4,7 +4,8 @@ from armillary.results.schema.kinds import Group, Variable, axes, with_error, wi
 
 FILE = "gaussian.nc"
 COMMAND = "armillary gaussian"
-BY_DISTANCE, LOGIT, HEAD, BLOCK = axes("layer distance"), axes("block head distance"), axes("block head"), axes("block")
+BY_DISTANCE, LOGIT, HEAD = axes("layer distance"), axes("block head distance"), axes("block head")
+BLOCK, LAYER = axes("block"), axes("layer")
 PROJECTIONS = ("query", "key", "value", "query–key")
 """Which of a head's maps both tokens go through; in the last the later one through W_Q, the earlier through W_K."""
 
@@ -74,22 +75,22 @@ LOGITS = {
 }
 
 KEPT = {
-    **with_error(
-        "kept",
-        Variable(
-            axes("block head projection"),
-            "1",
-            "share of the mutual information of neighbouring inputs that is left after the head's maps",
-            label="information kept",
-            share=True,
-        ),
+    "kept": Variable(
+        axes("block head projection"),
+        "1",
+        "share of the mutual information of neighbouring inputs that is left after the head's maps; no error covers, "
+        "since other documents have other leading directions",
+        label="information kept",
+        share=True,
     ),
     "kept_random": Variable(
         BLOCK, "1", "the same of random maps of the same rank, mean of 4", label="kept by random maps", share=True
     ),
-    **with_error(
-        "information_input",
-        Variable(BLOCK, "nats", "mutual information of neighbouring inputs of the attention", label="before the maps"),
+    "information_input": Variable(
+        BLOCK,
+        "nats",
+        "mutual information of neighbouring inputs of the attention in these directions; no error covers",
+        label="before the maps",
     ),
     "input_directions": Variable((), "directions", "how many leading directions of the inputs are counted"),
     "input_share": Variable(BLOCK, "1", "their share of the inputs' variance", share=True),
@@ -106,9 +107,11 @@ MIXING = {
     ),
     "information": Variable(HEAD, "nats", "mutual information of neighbouring outputs", label="information"),
     "information_fixed": Variable(HEAD, "nats", "the same with fixed weights", label="information, fixed weights"),
-    **with_error(
-        "information_gap",
-        Variable(HEAD, "nats", "fixed less real weights: what the formulas miss", label="error of the information"),
+    "information_gap": Variable(
+        HEAD,
+        "nats",
+        "fixed less real weights: what the formulas miss; no error covers",
+        label="error of the information",
     ),
     "information_values": Variable(
         HEAD, "nats", "mutual information of neighbouring values, before attention", label="information of values"
@@ -121,7 +124,8 @@ DEPTH = {
         Variable(
             axes("variant layer"),
             "1",
-            "mean cosine of two tokens of a window, of the model and of changed ones",
+            "mean cosine of two tokens of a window, of the model and of changed ones; that of random weights is of one "
+            "draw and has no error",
             label="token similarity",
         ),
     ),
@@ -140,9 +144,80 @@ STACKS = {
     ),
 }
 
+TOKENS = {
+    **with_error(
+        "own_token",
+        Variable(
+            LAYER,
+            "1",
+            "share of the states' variance, mean over leading directions, that the identity of a likely token explains",
+            label="own token",
+            share=True,
+        ),
+    ),
+    **with_error(
+        "previous_token",
+        Variable(
+            LAYER,
+            "1",
+            "the same of the next state: the identity of the likely token before it",
+            label="previous token",
+            share=True,
+        ),
+    ),
+    **with_error(
+        "previous_predicted",
+        Variable(
+            LAYER,
+            "1",
+            "the same as the Gaussian conditional predicts it: linear in the state before",
+            label="previous token, predicted",
+            share=True,
+        ),
+    ),
+    **with_error(
+        "previous_state",
+        Variable(
+            LAYER,
+            "1",
+            "share of the next state's variance that the whole state before it explains, by the Gaussian conditional",
+            label="previous state",
+            share=True,
+        ),
+    ),
+    "eigenvalue": Variable(
+        axes("layer mode"), "1", "spectrum of one of the likely tokens, mean states of length 1; adds up to 1"
+    ),
+    **with_error(
+        "directions",
+        Variable(
+            LAYER,
+            "directions",
+            "effective number of directions of one of the likely tokens, 1/Σ eigenvalue²",
+            label="effective directions",
+        ),
+    ),
+    "directions_orthogonal": Variable(
+        LAYER, "directions", "the same if all these tokens were orthogonal", label="orthogonal tokens"
+    ),
+    "directions_published": Variable(
+        LAYER, "directions", "the same by the published formula, which squares probabilities", label="as published"
+    ),
+    **with_error(
+        "cosine", Variable(LAYER, "1", "mean cosine of two different likely tokens", label="cosine of likely tokens")
+    ),
+    "probability": Variable(axes("token"), "1", "how often each of the likely tokens occurs, most frequent first"),
+}
+
 GROUPS: dict[str, Group] = {
     "gaussian": Group(
         FILE, "mutual information of two tokens by distance, as of Gaussians", INFORMATION, command=COMMAND
+    ),
+    "gaussian_tokens": Group(
+        FILE,
+        "the likely tokens as a law of states, and what they and the state before explain",
+        TOKENS,
+        command=COMMAND,
     ),
     "gaussian_logits": Group(
         FILE, "logits of every head, as the bilinear form of Gaussian queries and keys", LOGITS, command=COMMAND

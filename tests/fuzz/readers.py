@@ -1,0 +1,406 @@
+"""What reads files of strangers: for each, a valid input to begin with, a way to spoil it, and the reading itself."""
+
+import contextlib
+import gzip
+import io
+import json
+import shutil
+import struct
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import h5py
+import numpy as np
+from mutators import NUMBERS, anything, damaged, deep, mutated, text_of
+
+from armillary.errors import ArmillaryError
+
+
+class Reader:
+    """One kind of input: `begin` makes a valid one, `spoil` another from it in a folder, `read` reads that folder."""
+
+    batch = 1
+
+    def begin(self, folder: Path) -> None:
+        raise NotImplementedError
+
+    def spoil(self, folder: Path, rng: Any) -> None:
+        raise NotImplementedError
+
+    def read(self, folder: Path) -> None:
+        raise NotImplementedError
+
+    def ahead(self, folders: list[Path]) -> None:
+        """What can be done for several inputs at once."""
+
+
+class Results(Reader):
+    """A run: its structure, its attributes, its values, its bytes."""
+
+    batch = 40
+
+    def begin(self, folder):
+        import tiny_run
+
+        self.run = tiny_run.named(folder).folder
+        self.files = sorted(path.name for path in self.run.glob("*.nc"))
+
+    def spoil(self, folder, rng):
+        from hostile_results import SPOILT
+
+        name = self.files[int(rng.integers(len(self.files)))]
+        for file in self.files:
+            shutil.copy(self.run / file, folder / file)
+        path = folder / name
+        if rng.random() < 0.3:
+            path.write_bytes(damaged(path.read_bytes(), rng))
+            return
+        with h5py.File(path, "r+") as file:
+            file.attrs.pop("armillary_checksums", None)
+            for _ in range(int(rng.integers(1, 4))):
+                group = file[list(file)[int(rng.integers(len(file)))]]
+                if not isinstance(group, h5py.Group) or not len(group):
+                    continue
+                group.attrs.pop("armillary_checksums", None)
+                array = list(group)[int(rng.integers(len(group)))]
+                self.change(file, group, array, rng)
+            if rng.random() < 0.05 and "norms" in file:
+                how = SPOILT[int(rng.integers(len(SPOILT)))]
+                if not how.__name__.startswith(("tens", "gzip", "too")):
+                    with contextlib.suppress(ValueError, KeyError, OSError, RuntimeError, TypeError):
+                        how(file, folder)
+
+    def change(self, file, group, name, rng):
+        array = group[name]
+        if not isinstance(array, h5py.Dataset):
+            return
+        match int(rng.integers(7)):
+            case 0:
+                del group[name]
+            case 1:
+                place = [file, group, array][int(rng.integers(3))]
+                self.attribute(place, rng)
+            case 2 if array.dtype.kind in "iuf" and array.size:
+                values = array[...].ravel()
+                for at in rng.integers(array.size, size=int(rng.integers(1, 5))):
+                    number = NUMBERS[int(rng.integers(len(NUMBERS)))]
+                    with np.errstate(all="ignore"):
+                        values[at] = np.array(float(number)).astype(values.dtype)
+                array[...] = values.reshape(array.shape)
+            case 3 if array.dtype.kind == "f" and array.size:
+                array[...] = np.full(array.shape, [np.nan, np.inf, -1, 0, 1e300][int(rng.integers(5))], array.dtype)
+            case 4 if array.dtype.kind == "O" and array.size:
+                texts = np.array([str(anything(rng))[:200].replace("\0", "").encode(errors="replace").decode()
+                                  for _ in range(array.size)], object)  # fmt: skip
+                array[...] = texts.reshape(array.shape)
+            case 5:
+                shape = tuple(int(size) for size in rng.integers(0, 5, size=int(rng.integers(0, 4))))
+                kind = ["f8", "i4", "u1", ">f4", "f2", "S3", "c16"][int(rng.integers(7))]
+                del group[name]
+                group.create_dataset(name, data=np.zeros(shape, kind))
+            case 6:
+                others = [other for other in group if other != name]
+                if others:
+                    other = others[int(rng.integers(len(others)))]
+                    del group[name]
+                    group[name] = group[other]
+
+    def attribute(self, place, rng):
+        names = list(place.attrs)
+        name = names[int(rng.integers(len(names)))] if names else "x"
+        value = anything(rng)
+        try:
+            if rng.random() < 0.2:
+                del place.attrs[name]
+            else:
+                value = value if isinstance(value, int | float | str) else json.dumps(value)
+                place.attrs[name] = value
+        except (ValueError, OverflowError, OSError, KeyError, TypeError, RuntimeError):
+            pass
+
+    def ahead(self, folders):
+        from armillary.results import inspection
+
+        paths = [folder / file for folder in folders for file in self.files]
+        self.known = dict(zip(map(str, paths), inspection.answers(paths), strict=True))
+
+    def read(self, folder):
+        from armillary.printing import overview
+        from armillary.results import inspection, store
+
+        with mock.patch.object(inspection, "answers", lambda paths: [self.known[str(path)] for path in paths]):
+            run = store.open(folder)
+            run.results.load()
+            overview.overview(run).printed  # noqa: B018
+
+
+def llama(folder):
+    """A tiny model with its tokenizer, in a folder."""
+    import tiny_run
+
+    return Path(tiny_run.saved_model(folder))
+
+
+@dataclass
+class Model(Reader):
+    """A folder of a model, one of whose files is spoilt."""
+
+    file: str
+
+    def begin(self, folder):
+        self.model = llama(folder)
+
+    def spoil(self, folder, rng):
+        shutil.copytree(self.model, folder / "model")
+        path = folder / "model" / self.file
+        raw = path.read_bytes()
+        if path.suffix == ".safetensors":
+            path.write_bytes(spoilt_safetensors(raw, rng))
+        else:
+            path.write_bytes(text_of(mutated(json.loads(raw), rng), rng))
+
+    def read(self, folder):
+        from armillary.models import load
+
+        load(folder / "model")
+
+
+def spoilt_safetensors(raw, rng):
+    """A file of safetensors with another head, or damaged bytes."""
+    length = int.from_bytes(raw[:8], "little")
+    if rng.random() < 0.3:
+        return damaged(raw, rng)
+    head = text_of(mutated(json.loads(raw[8 : 8 + length]), rng), rng)
+    if rng.random() < 0.05:
+        head = deep(100_000).encode()
+    declared = len(head) if rng.random() < 0.9 else int(rng.choice([0, 1, 2**31, 2**62]))
+    return declared.to_bytes(8, "little") + head + raw[8 + length :]
+
+
+class Gguf(Reader):
+    """A GGUF file made of parts that lie."""
+
+    def begin(self, folder):
+        import gguf  # noqa: F401
+        import transformers  # noqa: F401
+
+    def spoil(self, folder, rng):
+        def number():
+            large = NUMBERS[int(rng.integers(len(NUMBERS)))]
+            return int(large) % 2**64 if abs(large) < 1e40 else 2**63
+
+        def lie(true):
+            return true if rng.random() < 0.9 else number()
+
+        def text(letters):
+            return struct.pack("<Q", lie(len(letters))) + letters
+
+        keys = [b"general.architecture", b"llama.block_count", b"llama.embedding_length", b"llama.context_length"]
+        keys += [b"llama.attention.head_count", b"tokenizer.ggml.tokens", b"x"]
+        body = b""
+        for _ in range(count := int(rng.integers(0, 8))):
+            kind = int(rng.integers(0, 14))
+            body += text(keys[int(rng.integers(len(keys)))]) + struct.pack("<I", kind)
+            if kind == 8:
+                body += text(b"llama")
+            elif kind == 9:
+                inner = int(rng.integers(0, 11))
+                body += struct.pack("<IQ", inner, lie(2)) + bytes(16)
+            else:
+                body += struct.pack("<Q", number())[: {0: 1, 1: 1, 2: 2, 3: 2, 7: 1, 10: 8, 11: 8, 12: 8}.get(kind, 4)]
+        tensors = b""
+        for _ in range(weights := int(rng.integers(0, 4))):
+            axes = int(rng.integers(0, 6))
+            tensors += text(b"token_embd.weight") + struct.pack("<I", axes)
+            tensors += b"".join(struct.pack("<Q", lie(4)) for _ in range(axes))
+            tensors += struct.pack("<IQ", int(rng.integers(0, 40)), lie(0))
+        head = b"GGUF" + struct.pack("<IQQ", int(rng.choice([2, 3, 3, 3, 1, 9])), lie(weights), lie(count))
+        raw = head + body + tensors + bytes(256)
+        (folder / "a.gguf").write_bytes(damaged(raw, rng) if rng.random() < 0.2 else raw)
+
+    def read(self, folder):
+        from armillary.models.sources.gguf import dequantised
+
+        with mock.patch.dict("os.environ", {"ARMILLARY_CACHE": str(folder / "cache")}):
+            dequantised(folder / "a.gguf")
+
+
+@dataclass
+class Text(Reader):
+    """A file of texts of one kind."""
+
+    suffix: str
+
+    def begin(self, folder):
+        rows = [{"text": f"line {number} 🦆", "id": number} for number in range(20)]
+        if self.suffix == ".parquet":
+            import pyarrow.parquet
+
+            pyarrow.parquet.write_table(pyarrow.table({"text": [row["text"] for row in rows]}), folder / "a.parquet")
+            self.raw = (folder / "a.parquet").read_bytes()
+        else:
+            self.rows = rows
+
+    def spoil(self, folder, rng):
+        path = folder / f"a{self.suffix}"
+        if self.suffix == ".parquet":
+            path.write_bytes(damaged(self.raw, rng))
+            return
+        raw = b"\n".join(text_of(mutated(row, rng) if rng.random() < 0.2 else row, rng) for row in self.rows[:5])
+        if self.suffix.endswith(".gz"):
+            raw = gzip.compress(raw)
+            raw = damaged(raw, rng) if rng.random() < 0.7 else raw
+        path.write_bytes(damaged(raw, rng) if rng.random() < 0.2 else raw)
+
+    def read(self, folder):
+        from armillary.corpora import corpus, parquet
+
+        if self.suffix == ".parquet":
+            for _ in parquet.received(*forked(folder / "a.parquet"), "a"):
+                pass
+            return
+        for _ in corpus(folder / f"a{self.suffix}").read():
+            pass
+
+
+def forked(path):
+    """The texts of a parquet file from a process that has its libraries already: a new Python takes too long."""
+    import os
+
+    import pyarrow.parquet  # noqa: F401
+
+    from armillary.corpora import parquet
+
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        os.close(reading)
+        try:
+            with os.fdopen(writing, "wb") as out:
+                parquet.main(str(path), "a", out)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    return os.fdopen(reading, "rb"), lambda: os.waitpid(process, 0)[1]
+
+
+class Toml(Reader):
+    """A config file."""
+
+    def begin(self, folder):
+        self.text = (
+            'corpus = "python-docs"\ncontexts = 64\n[deeper]\na = [1, 2, {b = 3}]\nwhen = 2020-01-01T00:00:00Z\n'
+        )
+
+    def spoil(self, folder, rng):
+        raw = damaged(self.text.encode(), rng)
+        if rng.random() < 0.1:
+            raw += f"\nx = {deep(int(rng.choice([100, 10_000, 200_000])))}".encode()
+        (folder / "a.toml").write_bytes(raw)
+
+    def read(self, folder):
+        from armillary.cli.arguments import read_toml
+
+        read_toml(folder / "a.toml")
+
+
+class Wheel(Reader):
+    """An archive, packed in every way there is."""
+
+    def begin(self, folder):
+        self.raw = []
+        for way in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w", way) as archive:
+                archive.writestr("model/config.json", "{}" * 50)
+                archive.writestr("model/deeper/weights.bin", bytes(2000))
+            self.raw.append(packed.getvalue())
+
+    def spoil(self, folder, rng):
+        raw = damaged(self.raw[int(rng.integers(4))], rng)
+        if rng.random() < 0.3:
+            marks = [b"PK\x01\x02", b"PK\x03\x04"]
+            mark = marks[int(rng.integers(2))]
+            at = raw.find(mark)
+            if at >= 0:
+                raw = bytearray(raw)
+                place = at + int(rng.integers(4, 46))
+                raw[place : place + 2] = struct.pack("<H", int(rng.integers(2**16)))
+                raw = bytes(raw)
+        (folder / "a.whl").write_bytes(raw)
+
+    def read(self, folder):
+        from armillary.system.caches import cache_entry, unpack
+
+        with cache_entry(folder / "entry") as fresh:
+            unpack(folder / "a.whl", "model", fresh)
+
+
+class Explorer(Reader):
+    """The API of the explorer: paths, queries, headers and bodies."""
+
+    def begin(self, folder):
+        from starlette.testclient import TestClient
+
+        from armillary.explorer.app import application
+        from tiny_run import named
+
+        class Model:
+            def __getattr__(self, name):
+                return lambda asked, job: {"answer": str(asked)[:100]}
+
+        self.client = TestClient(application(named(folder), lambda tell: Model()), base_url="http://127.0.0.1:8000")
+        self.client.__enter__()
+        self.paths = ["/api/run", "/api/themes", "/api/glossary", "/api/figures/position-share",
+                      "/api/layers/1/spectrum", "/api/measures/position/stable_rank", "/api/heads/0/1",
+                      "/api/model", "/api/ask/look",
+                      "/api/ask/parts", "/api/ask/continuation", "/web/index.html", "/"]  # fmt: skip
+
+    def spoil(self, folder, rng):
+        path = self.paths[int(rng.integers(len(self.paths)))]
+        if rng.random() < 0.6:
+            parts = path.split("/")
+            parts[int(rng.integers(len(parts)))] = str(anything(rng))[:2000]
+            path = "/" + "/".join(parts)[1:]
+        body = mutated({"prompt": "word1 word2", "block": 0, "head": 1, "alpha": 1.0, "only": True}, rng)
+        headers = {"content-type": "application/json"}
+        if rng.random() < 0.2:
+            name = ["host", "origin", "content-type", "content-length", "x"][int(rng.integers(5))]
+            headers[name] = "".join(letter for letter in str(anything(rng))[:300] if 32 <= ord(letter) < 127)
+        query = str(anything(rng))[:300] if rng.random() < 0.3 else ""
+        self.asked = (["GET", "POST", "PUT", "HEAD"][int(rng.integers(4))], path, query, headers, text_of(body, rng))
+
+    def read(self, folder):
+        import httpx
+
+        method, path, query, headers, body = self.asked
+        try:
+            answer = self.client.request(method, path, params={"q": query} if query else None, headers=headers,
+                                         content=body if method in ("POST", "PUT") else None)  # fmt: skip
+        except (httpx.InvalidURL, UnicodeError, TypeError):
+            return
+        if answer.status_code >= 500:
+            raise AssertionError(f"{method} {path}: {answer.status_code} {answer.text[:300]}")
+        if answer.status_code >= 400:
+            raise ArmillaryError(answer.text)
+
+
+READERS = {
+    "results": Results(),
+    "config": Model("config.json"),
+    "tokenizer": Model("tokenizer.json"),
+    "tokenizer-config": Model("tokenizer_config.json"),
+    "safetensors": Model("model.safetensors"),
+    "gguf": Gguf(),
+    "jsonl": Text(".jsonl"),
+    "jsonl-gz": Text(".jsonl.gz"),
+    "text-gz": Text(".txt.gz"),
+    "parquet": Text(".parquet"),
+    "toml": Toml(),
+    "wheel": Wheel(),
+    "explorer": Explorer(),
+}
+"""By name."""
