@@ -30,8 +30,8 @@ from armillary.surveys.sending import Sent, received, sent
 from armillary.surveys.settings import Settings, part_of
 from armillary.surveys.shard import Report, first_pilot, shard_state
 from armillary.surveys.sums.state import State
-from armillary.system.files import replacing, write_text
-from armillary.system.locking import alone, sweep
+from armillary.system.files import replacing, sweep, write_text
+from armillary.system.locking import alone
 
 FOLDER, ABOUT, WINDOWS, PILOT = "part", "part.json", "windows.safetensors", "pilot.safetensors"
 
