@@ -18,9 +18,9 @@ def part(view, out, shard, text=TEXT, **options):
 
 
 def bits(run):
-    return {
-        f"{g}/{n}": v.values.tobytes() for g, node in run.results.children.items() for n, v in node.data_vars.items()
-    }
+    groups = {name: node.to_dataset() for name, node in run.results.children.items()}
+    arrays = {f"{name}/{each}": held[each].values for name, held in groups.items() for each in held.data_vars}
+    return {name: array.tolist() if array.dtype == object else array.tobytes() for name, array in arrays.items()}
 
 
 @pytest.fixture(scope="module")
