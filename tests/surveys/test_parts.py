@@ -20,7 +20,7 @@ def part(view, out, shard, text=TEXT, **options):
 def bits(run):
     groups = {name: node.to_dataset() for name, node in run.results.children.items()}
     arrays = {f"{name}/{each}": held[each].values for name, held in groups.items() for each in held.data_vars}
-    return {name: array.tolist() if array.dtype == object else array.tobytes() for name, array in arrays.items()}
+    return {name: array.tobytes() if array.dtype.kind in "biuf" else array.tolist() for name, array in arrays.items()}
 
 
 @pytest.fixture(scope="module")
