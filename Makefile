@@ -80,6 +80,7 @@ bench: install
 	$(BIN)/python benchmarks/measures.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/attention.py
+	$(BIN)/python -W ignore benchmarks/clusters.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -20,11 +20,13 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import torch
 
 import armillary as arm
+from armillary.corpora.tokens import token_text
 from armillary.surveys.checkpoint import Checkpoint
 from armillary.surveys.engines.local import local
 from armillary.surveys.preparing import draw, ordered, plan_of
@@ -63,7 +65,7 @@ def everything(view, drawn, plan, folder):
     captured = captured_groups(state, plan, first, attention=True)
     del state
     times.append(time.perf_counter())
-    measure_and_write(folder, finished_groups(captured, drawn, plan, view.tokenizer), {})
+    measure_and_write(folder, finished_groups(captured, drawn, plan, partial(token_text, view.tokenizer)), {})
     times.append(time.perf_counter())
     return [after - before for before, after in itertools.pairwise(times)]
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from armillary.runs.gaussian import gaussian
     from armillary.runs.heads import heads
     from armillary.runs.measure import measure
+    from armillary.runs.merge import merge
+    from armillary.runs.plan import plan
     from armillary.runs.simulate import simulate
     from armillary.runs.stores import stores
     from armillary.runs.survey import survey
@@ -77,7 +79,9 @@ __all__ = [
     "load",
     "locater_penalty",
     "measure",
+    "merge",
     "open",
+    "plan",
     "prompt",
     "qk_smoothness",
     "randomised",
@@ -129,6 +133,8 @@ _HOME = {
     "heads_table": "armillary.printing.heads",
     "Settings": "armillary.surveys.settings",
     "measure": "armillary.runs.measure",
+    "merge": "armillary.runs.merge",
+    "plan": "armillary.runs.plan",
     "compare": "armillary.results.comparing",
     "explore": "armillary.explorer",
     "report": "armillary.reporting",

@@ -50,6 +50,7 @@ def test_a_run_is_opened_shown_and_reported_by_itself(run):
     page = (run.folder / "report.html").read_text(encoding="utf-8")
     assert "training-loss" in page
     assert "training-accuracy" in page
+    assert "Not in this run" not in page
     assert not (run.folder / "checkpoints").exists()
 
 
@@ -83,7 +84,7 @@ def test_a_folder_that_holds_a_run_is_refused(run, tmp_path):
     (tmp_path / "settings.json").write_text(json.dumps({"steps": 3}))
     with pytest.raises(StoreError, match="which holds an interrupted training: resume it with --resume"):
         arm.train("addition", out=tmp_path, **TINY)
-    with pytest.raises(RequestError, match="expected the settings of the interrupted training, task None, got 'add"):
+    with pytest.raises(RequestError, match="expected the settings of the interrupted training, task 'text', got 'add"):
         arm.train("addition", out=tmp_path, resume=True, **TINY)
     with pytest.raises(StoreError, match=r"expected an interrupted training in .*, got none: train without --resume"):
         arm.train("addition", out=tmp_path / "none", resume=True, **TINY)

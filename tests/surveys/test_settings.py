@@ -50,7 +50,7 @@ def test_the_choices_of_a_flag_are_those_of_the_setting(name):
 
 
 def test_the_settings_with_choices_are_these():
-    assert set(CHOICES) == {"first", "outliers", "bos", "sites", "covariance"}
+    assert set(CHOICES) == {"first", "outliers", "bos", "sites", "covariance", "engine"}
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,23 @@ def test_every_choice_is_taken_and_any_other_word_refused(name):
     ("given", "message"),
     [
         ({"contxts": 3}, r"^expected a setting of a survey, got 'contxts': did you mean contexts"),
-        ({"xyzzy": 3}, r"^expected a setting of a survey, got 'xyzzy': choose contexts, .*, heads$"),
+        ({"xyzzy": 3}, r"^expected a setting of a survey, got 'xyzzy': choose contexts, .*, shard_tokens$"),
         ({"batch": 0}, r"^expected batch of at least 1, got 0: choose a larger one$"),
         ({"batch": -4}, r"^expected batch of at least 1, got -4: choose a larger one$"),
         ({"length": 2}, r"^expected length of at least 3, got 2: choose a larger one$"),
+        ({"workers": 0, "engine": "ray"}, r"^expected workers of at least 1, got 0: choose a larger one$"),
+        ({"workers": 2}, r"^expected engine=ray with workers, got engine=local: use engine=ray, or omit workers$"),
+        ({"max_tokens": 100}, r"^expected max_tokens of at least 128, got 100: choose a larger one$"),
+        ({"until_se": 0.0}, r"^expected until_se between 0 and 1, got 0: give an SE such as 0.001$"),
+        (
+            {"until_se": 0.1, "shard": "1/2"},
+            r"^expected one process that sees all windows with until_se, got a shard",
+        ),
+        ({"engine": "ray", "shard": "1/2"}, r"^expected engine=local with shard, got engine=ray: give one of them$"),
+        *(
+            ({"shard": shard}, rf"^expected shard as i/N with i from 1 to N, got '{shard}': the first of four is 1/4$")
+            for shard in ("0/4", "5/4", "2", "a/b", "-1/3")
+        ),
         ({"length": 1, "first": "keep"}, r"^expected length of at least 2, got 1: choose a larger one$"),
         (
             {"sites": "residual", "covariance": "attention"},

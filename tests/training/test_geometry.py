@@ -68,6 +68,36 @@ def test_layers_are_described_by_their_states(model, found):
         assert float(found.similarity[layer]) == pytest.approx(cosines[:, off].mean(), abs=1e-5)
 
 
+def test_the_qk_gradient_is_what_differentiation_gives(model):
+    """The document's loss on the model's own attention inputs, its softmax clipped, differentiated in a whole W_QK."""
+    found, view, inputs = geometry(model, TOKENS, gradient=True), armillary.load(model, check=False), []
+    hooks = [
+        module.register_forward_pre_hook(
+            lambda _, args, kwargs: inputs.append((*args, *kwargs.values())[0].double()), with_kwargs=True
+        )
+        for module in view.attentions
+    ]
+    model(input_ids=TOKENS)
+    for hook in hooks:
+        hook.remove()
+    for block, tokens in enumerate(inputs):
+        heads, matrices = view.heads(block), view.matrices(block)
+        fed = torch.eye(view.d_model, dtype=torch.float64)
+        if "mlp_gate" not in matrices:
+            fed = fed + (matrices["mlp_in"].double() @ matrices["mlp_out"].double())
+        states, last, target = tokens[:, :-1], tokens[:, -2], tokens[:, -1]
+        for head in range(view.n_heads):
+            W = (heads.W_Q[head] @ heads.W_K[head].T).double().requires_grad_(True)
+            scores = heads.scale * torch.einsum("cd,de,cte->ct", last, W, states)
+            shares = ((1 + scores - scores.mean(-1, keepdim=True)) / scores.shape[-1]).clamp(0, 1)
+            mixed = torch.einsum("ct,ctd->cd", shares, states) @ (heads.W_V[head] @ heads.W_O[head]).double()
+            loss = 0.5 * (target - (mixed + last) @ fed).square().sum(-1).mean()
+            (slope,) = torch.autograd.grad(loss, W)
+            assert float(found.gradient_qk[block, head]) == pytest.approx(float(slope.norm()), rel=1e-6)
+    assert {f"gradient_{term}" for term in ("first", "second", "third")} <= set(found.data_vars)
+    assert "gradient_qk" not in geometry(model, TOKENS)
+
+
 def test_a_model_in_training_stays_in_training_and_draws_no_random_number():
     model = tiny_model("gpt2").train()
     before = torch.get_rng_state()

@@ -39,6 +39,11 @@ REFUSED = {
     "expected a value that shape takes, got 'rotry': did you mean rotary?": {"shape": "rotry"},
     "expected heldout between 0 and 1, got 1.0: choose a share such as 0.1": {"heldout": 1.0},
     "expected dropout from 0 to below 1, got 1.0: choose another": {"dropout": 1.0},
+    "expected sparse from 0 to 1, got 1.5: choose a share such as 0.5": {"sparse": 1.5},
+    "expected looks at the geometry for gradient, got geometry_every 0: choose another": {
+        "gradient": True,
+        "geometry_every": 0,
+    },
     "expected beta2 from 0 to below 1, got 1.5: choose another": {"beta2": 1.5},
     "expected a width that 3 heads divide, got 128: choose another": {"heads": 3},
     "expected heads of an even width for rotary positions, got 3: choose another": {

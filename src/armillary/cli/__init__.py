@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 from armillary._version import __version__
-from armillary.cli import asking, claims, gaussian, listing, prompting, showing, simulating, stores, surveying, training
+from armillary.cli import (
+    asking,
+    claims,
+    gaussian,
+    listing,
+    prompting,
+    scaling,
+    showing,
+    simulating,
+    stores,
+    surveying,
+    training,
+)
 from armillary.errors import ArmillaryError, reason
 
 app = typer.Typer(
@@ -40,7 +52,7 @@ def options(
 for command in (
     *(surveying.survey, showing.show, surveying.measure, showing.compare, showing.report, showing.explore),
     *(showing.figure, asking.heads, asking.weights, stores.stores, asking.travel, prompting.prompt),
-    *(listing.models, listing.corpora, listing.info),
+    *(scaling.plan, scaling.merge, listing.models, listing.corpora, listing.info),
     simulating.simulate,
     claims.claims,
     gaussian.gaussian,

@@ -38,7 +38,13 @@ def survey(
 
         view = loading.view(model, settings.seed)
     folder = out or default_folder(model, corpus, random_weights=loading.random_weights)
+    if out is None and settings.shard is not None:
+        folder = folder.with_name(f"{folder.name}-{settings.shard.replace('/', '-of-')}")
     run = make_run(view, corpus, out=folder, resume=resume, progress=not quiet, report=False, **asdict(settings))
+    if settings.shard is not None:
+        if not quiet:
+            typer.echo(f"part {settings.shard}: {folder}  (armillary merge joins all parts)")
+        return
     if settings.heads:
         run = named(run, view, progress=not quiet)
     with_page(run)

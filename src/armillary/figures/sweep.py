@@ -7,10 +7,10 @@ import xarray as xr
 from armillary.figures.kit.colours import series
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
-from armillary.figures.kit.units import drawn_estimate, unit_of
+from armillary.figures.kit.units import axis_label, drawn_estimate
 from armillary.figures.kit.words import error_words
 from armillary.figures.simulation.lines import banded
-from armillary.results.reading import array, label_of
+from armillary.results.reading import array
 from armillary.results.schema.training import SWEEP
 
 SHOWN = tuple(f"{SWEEP}/{name}" for name in ("scale_qk", "entropy", "signal_propagation", "perplexity"))
@@ -19,7 +19,7 @@ VERDICT = f"{SWEEP}/verdict"
 
 def ends(results: xr.DataTree) -> go.Figure:
     """Four results against κ₂, a curve for each κ₁."""
-    figure = panels(2, 2, tuple(label_of(path) for path in SHOWN), height=620)
+    figure = panels(2, 2, tuple(map(axis_label, SHOWN)), height=620)
     traces, scales = (array(results, SHOWN[0])[axis].values for axis in ("kappa_trace", "kappa_scale"))
     across = np.arange(len(traces), dtype=np.float64)
     for place, path in enumerate(SHOWN):
@@ -30,10 +30,7 @@ def ends(results: xr.DataTree) -> go.Figure:
                 shown = trace.showlegend is not False and place == 0
                 figure.add_trace(trace.update(showlegend=shown), row=row, col=column)
         figure.update_xaxes(tickvals=across, ticktext=[f"{value:g}" for value in traces], row=row, col=column)
-    axes(figure, "κ₂", "")
-    for place, path in enumerate(SHOWN):
-        figure.update_yaxes(title_text=unit_of(path) or "1", row=place // 2 + 1, col=place % 2 + 1)
-    return figure
+    return axes(figure, "κ₂", "")
 
 
 def ends_finding(results: xr.DataTree) -> str:

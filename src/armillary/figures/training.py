@@ -7,11 +7,11 @@ import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Bool, Float
 
-from armillary.figures.kit.colours import ESTIMATE, NULL, POSITION, RESIDUAL, SEQUENTIAL
+from armillary.figures.kit.colours import ESTIMATE, NULL, RESIDUAL, SEQUENTIAL, series
 from armillary.figures.kit.fields import BAR, heatmap, slider
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
-from armillary.figures.kit.units import axis_label, drawn, unit_of
+from armillary.figures.kit.units import axis_label, drawn
 from armillary.figures.kit.words import NOT_ESTIMABLE, error_words, number, quoted
 from armillary.figures.simulation.lines import Values, banded, line
 from armillary.results.reading import Estimate, array, chosen, estimate, has, label_of, numbers
@@ -25,6 +25,9 @@ SCALE, ENTROPY, RHO, SIGNAL = (
 LOW, NORM, ALIKE = (f"{OF_LAYERS}/{name}" for name in ("low_frequency_share", "norm", "similarity"))
 CURVES = (SCALE, ENTROPY, SIGNAL, LOW, NORM, ALIKE)
 """What the figure of the geometry draws, head by head or layer by layer."""
+
+TERMS = tuple(f"{OF_HEADS}/gradient_{name}" for name in ("qk", "first", "second", "third"))
+"""The QK gradient and its three terms."""
 
 STEPS, HEADS = 40, 16
 """The most steps and heads that a slider has."""
@@ -79,14 +82,13 @@ def accuracies(results: xr.DataTree) -> go.Figure:
     figure = panels(height=420)
     digits, trained = array(results, ACCURACY).digits.values, array(results, TRAINED).values.astype(bool)
     across = steps_of(results, ACCURACY)
+    colours = series(len(digits))
     for place, count in enumerate(digits):
         one = estimate(results, ACCURACY, digits=place).percent()
         at = np.isfinite(one.value)
-        colour = POSITION if trained[place] else NULL
         name = f"{count} digit{'' if count == 1 else 's'}{'' if trained[place] else ', not trained'}"
-        traces = banded(across[at], where(one, at), name, colour)
-        traces[-1].update(mode="lines+markers+text", text=[""] * (int(at.sum()) - 1) + [str(count)])
-        traces[-1].update(textposition="middle right", line={"dash": "solid" if trained[place] else "dash"})
+        traces = banded(across[at], where(one, at), name, colours[place % len(colours)])
+        traces[-1].update(mode="lines+markers", line={"dash": "solid" if trained[place] else "dash"})
         figure.add_traces(traces)
     return axes(figure, "step", axis_label(ACCURACY), range=[-3, 103])
 
@@ -104,8 +106,7 @@ def accuracies_finding(results: xr.DataTree) -> str:
 
 def curves(results: xr.DataTree) -> go.Figure:
     """Six measures against step, a thin line per head or layer, darker from the first to the last block."""
-    titles = tuple(label_of(path) for path in CURVES)
-    figure = panels(3, 2, titles, height=760)
+    figure = panels(3, 2, tuple(map(axis_label, CURVES)), height=760)
     for place, path in enumerate(CURVES):
         values = drawn(results, path).reshape(steps_of(results, path).size, -1)
         axis = "head" if path in (SCALE, ENTROPY, SIGNAL) else "layer"
@@ -115,10 +116,7 @@ def curves(results: xr.DataTree) -> go.Figure:
             figure.add_trace(trace.update(line={"width": 1}), row=row, col=column)
         mean = line(steps_of(results, path), means(values), f"mean over {axis}s", ESTIMATE)
         figure.add_trace(mean.update(showlegend=place in (0, 3)), row=row, col=column)
-    axes(figure, "step", "")
-    for place, path in enumerate(CURVES):
-        figure.update_yaxes(title_text=unit_of(path) or "1", row=place // 2 + 1, col=place % 2 + 1)
-    return figure
+    return axes(figure, "step", "")
 
 
 def means(values: Float[np.ndarray, "step part"]) -> Float[np.ndarray, " step"]:
@@ -153,7 +151,9 @@ def snapshots(results: xr.DataTree) -> go.Figure:
     figure.update_xaxes(range=[0, largest])
     axes(figure, axis_label(SCALE), axis_label(ENTROPY), range=[0, 1.05 * float(np.nanmax(entropy, initial=0.1))])
     slider(figure, steps, [f"{step:g}" for step in steps_of(results, SCALE)[shown]])
-    figure.layout.sliders[0].currentvalue.prefix = "step "
+    figure.layout.sliders[0].update(active=len(steps) - 1, currentvalue={"prefix": "step "})
+    for place, trace in enumerate(figure.data):  # the trained model to begin with
+        trace.visible = place == len(steps) - 1
     return figure
 
 
@@ -191,6 +191,23 @@ def stripes_finding(results: xr.DataTree) -> str:
     return f"ρ differs by up to {number(float(spread.max()))} between keys at the end (L{block}H{head})"
 
 
+def gradients(results: xr.DataTree) -> go.Figure:
+    """The QK gradient and its three terms against step, mean over heads, on a logarithmic axis."""
+    figure, across = panels(height=420), steps_of(results, TERMS[0])
+    for path, colour in zip(TERMS, (NULL, *series(len(TERMS) - 1)), strict=True):
+        values = means(numbers(results, path).reshape(across.size, -1))
+        dash = "dash" if path == TERMS[0] else "solid"
+        figure.add_trace(line(across, np.where(values > 0, values, np.nan), label_of(path), colour, dash))
+    return axes(figure, "step", "norm, mean over heads", type="log")
+
+
+def gradients_finding(results: xr.DataTree) -> str:
+    """In how many heads the first term is the largest at the end."""
+    last = np.stack([numbers(results, path)[-1].ravel() for path in TERMS[1:]])
+    leading = int((last.argmax(axis=0) == 0).sum())
+    return f"The first term of the QK gradient is the largest in {leading} of {last.shape[1]} heads at the end"
+
+
 BAO, SONG = "Bao, Hataya & Karakida (2024)", "Song & Zhong (2024)"
 FIXED = "Measured on a few fixed windows, plug-in: compare steps, not runs of other lengths."
 
@@ -201,8 +218,8 @@ FIGURES = (
         (LOSS, KEPT, f"{KEPT}_se"),
         losses_finding,
         losses,
-        "Loss on what is learnt, mean over a few steps, and on what was kept for validation. Dashed: what a model that "
-        f"knows pairs of tokens alone would have. Band: {error_words(KEPT)}.",
+        "Loss on what is learnt, mean over a few steps, and on what was kept for validation. Dashed, for a text: what "
+        f"a model that knows pairs of tokens alone would have. Band: {error_words(KEPT)}.",
         "mean −log p(token | tokens before it), nats; bigram entropy H(x_t | x_{t−1}) of the whole text, plug-in",
         "the usual curves",
     ),
@@ -249,5 +266,17 @@ FIGURES = (
         f"whose signal passes. The slider chooses the head. {FIXED}",
         "ρ_i: share of windows with 0 ≤ 1/T + (ω_i − mean ω)/T ≤ 1, ω the scores of the last of T tokens",
         f"{BAO}, figure 7",
+    ),
+    Figure(
+        "training-gradient",
+        "training",
+        TERMS,
+        gradients_finding,
+        gradients,
+        "The gradient that the document's one-layer model gives each head's W_QK, and its three terms; the document "
+        f"says that the first dominates. {FIXED}",
+        "(3): mean of XΓPΓᵀω x_Tᵀ/λ, XΓPγ̃₀ x_Tᵀ/λ and XΓq x_Tᵀ/λ; X attention inputs, y the last of a window, W_V the "
+        "head's W_V W_O, W_F = I + W_in W_out, I for a gated MLP",
+        f"{BAO}, equation 3",
     ),
 )

@@ -238,7 +238,7 @@ SHAPES: dict[str, Shape] = {
             "length": ("n_positions",),
             "dropout": ("resid_pdrop", "embd_pdrop", "attn_pdrop"),
         },
-        {},
+        {"activation_function": "gelu_pytorch_tanh"},  # GPT-2's own function in one kernel
         mlp=4.0,
     ),
     "rotary": Shape(

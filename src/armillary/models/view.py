@@ -25,7 +25,8 @@ class View:
     """A loaded transformer. State ℓ is what block ℓ receives; state n what the last block gives, before the final norm.
 
     Forward pre-hooks on `blocks` and `attentions` read states and attention inputs. Blocks are counted by call: a model
-    that runs one module n times repeats it here, so a hook must count its calls.
+    that runs one module n times repeats it here, so a hook must count its calls. `recipe` are the arguments of `load`
+    by which another process gets the same model; None where it was given as it is.
     """
 
     name: str
@@ -33,6 +34,7 @@ class View:
     tokenizer: Any
     family: Family | None
     provenance: dict[str, str]
+    recipe: dict[str, Any] | None = None
 
     @cached_property
     def backbone(self) -> Any:

@@ -18,8 +18,9 @@ from armillary.figures.comparison import (
 from armillary.figures.kit.style import HEIGHT
 from armillary.figures.kit.units import drawn_estimate
 from armillary.figures.kit.words import counted, largest, number
+from armillary.figures.training_pair import Pair, Runs, losses_apart, pairs
 from armillary.reporting.content import command, missing
-from armillary.reporting.kinds import NOT_MEASURED, UNCLEAR, YES, Answer, Curve, Plot, Report
+from armillary.reporting.kinds import NO, NOT_MEASURED, UNCLEAR, YES, Answer, Curve, Plot, Report
 from armillary.reporting.plots import plotted
 from armillary.reporting.questions.asking import by_most
 from armillary.results.comparing import compare
@@ -27,7 +28,7 @@ from armillary.results.reading import array, row_of
 from armillary.results.store import Run
 from armillary.results.two_runs import HEADLINES, both_hold, shared_documents
 
-ENDING = "_difference"
+ENDING, LOSS = "_difference", "training-loss"
 
 OF_SECTION = {"attention_variance": "states", "norms": "states", "mixing": "heads"}
 """Groups that stand in a section of another name."""
@@ -47,6 +48,8 @@ def comparison_report(one: Run, other: Run) -> Report:
     compared = compare(one, other)
     paths = sorted(compared_paths(compared), key=lambda path: order_of(section_of(path)))
     plots = {path: compared_plot(path, one.results, other.results) for path in paths}
+    both = one.results, other.results
+    trained = [trained_plot(pair, both) for pair in pairs(*both)]
     called = run_names(one, other)
     names = [f"{place}: {name}" for place, name in enumerate(called, 1)]
     lacking = {name: missing(run.results) for name, run in zip(names, (one, other), strict=True)}
@@ -54,11 +57,12 @@ def comparison_report(one: Run, other: Run) -> Report:
         title=f"{called[0]}, and {called[1]}",
         about=f"1: {called[0]}; 2: {called[1]}. They differ in {settings_in_words(str(compared.attrs['differ_in']))}",
         answers=[difference(path, plots[path], one.results, other.results) for path in HEADLINES if path in plots]
-        + angle_answer(one, other, compared),
-        lead=[plots[path].name for path in HEADLINES if path in plots],
+        + angle_answer(one, other, compared)
+        + [loss_answer(plot, both) for plot in trained if plot.name == LOSS],
+        lead=[plots[path].name for path in HEADLINES if path in plots] + [plot.name for plot in trained],
         note=f"{ERRORS} {shared_documents(one, other)}",
         missing=[f"{name}. {sentence}" for name, sentences in lacking.items() for sentence in sentences],
-        plots=list(plots.values()),
+        plots=[*plots.values(), *trained],
         sources=dict(zip(names, (one.provenance, other.provenance), strict=True)),
         command=command(one, other),
     )
@@ -107,6 +111,19 @@ def compared_plot(path: str, one: xr.DataTree, other: xr.DataTree) -> Plot:
     meaning = row_of(path).text
     text = f"Both runs: {meaning}." if meaning else "Both runs."
     return plotted(anchor(path), section_of(path), make, (text, MARGIN, f"/{path} of the two runs"))
+
+
+def trained_plot(pair: Pair, runs: Runs) -> Plot:
+    """Curves over steps of two training runs."""
+    words = (pair.text, "each run at its own steps", ", ".join(f"/{path}" for path in pair.needs))
+    return plotted(pair.name, "training", lambda: (pair.finding(runs), pair.draw(runs), ""), words)
+
+
+def loss_answer(plot: Plot, runs: Runs) -> Answer:
+    """Whether two training runs end at different losses."""
+    apart = losses_apart(runs)
+    verdict = UNCLEAR if apart is None else YES if apart else NO
+    return Answer("Does the validation loss differ?", verdict, plot.finding, plot.name)
 
 
 def difference(path: str, plot: Plot, one: xr.DataTree, other: xr.DataTree) -> Answer:

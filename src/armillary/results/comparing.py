@@ -41,7 +41,8 @@ def compare(one: Run, other: Run) -> xr.DataTree:
     group. Elsewhere it is √(se₁² + se₂²), as for independent runs. Ranks and
     maxima have no standard error: their ranges stand beside each other and nothing is concluded. /angles has the
     principal angles of the positional bases (see `angles.position_angles`). Models of different depth are compared by
-    relative depth, the shallower one giving the rows: `layer_one` and `layer_other` say which layers meet. The
+    relative depth, the shallower one giving the rows: `layer_one` and `layer_other` say which layers meet. Training
+    runs are compared at the steps that both have. The
     attribute `notes` says how to read the numbers, above all whether the two errors are independent.
     """
     refuse_nothing_in_common(one, other)
@@ -87,14 +88,16 @@ def matching_layers(one: int, other: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def matched(one: xr.Dataset, other: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """The two groups with as many layers, blocks and steps each, and coordinates that say which ones."""
+    """The two groups with as many layers and blocks each, at the steps that both have; coordinates say which ones."""
     for axis in DEPTHS:
         if axis in one.dims and axis in other.dims:
-            rows = matching_layers(one.sizes[axis], other.sizes[axis])
-            places = [
-                dataset[axis].values[index] if axis == "step" else index
-                for dataset, index in zip((one, other), rows, strict=True)
-            ]
+            if axis == "step":
+                places = [np.intersect1d(one[axis], other[axis])] * 2
+                rows = [
+                    np.searchsorted(dataset[axis], steps) for dataset, steps in zip((one, other), places, strict=True)
+                ]
+            else:
+                places = rows = list(matching_layers(one.sizes[axis], other.sizes[axis]))
             names = {f"{axis}_{run}": (axis, place) for run, place in zip(RUNS, places, strict=True)}
             one, other = (
                 dataset.isel({axis: index}).drop_vars(axis, errors="ignore").assign_coords(names)

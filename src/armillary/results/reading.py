@@ -85,8 +85,10 @@ def simulated(results: xr.DataTree) -> str:
 
 
 def lacking(results: xr.DataTree) -> dict[str, list[str]]:
-    """The groups that a run does not hold, by the command that adds them; to a simulation nothing can be added."""
+    """The groups that a run does not hold, by the command that adds them; none to a simulation or a training run."""
     found: dict[str, list[str]] = {}
+    if results.children and all(name in GROUPS and GROUPS[name].apart for name in results.children):
+        return found
     for name, group in GROUPS.items():
         apart = group.simulates or group.apart
         if name not in results.children and not apart and not simulated(results):

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from armillary.results.angles import COUNT, MODES
+from armillary.results.schema.training import TRAINING
 from armillary.results.store import Run
 
 RUNS = ("one", "other")
@@ -21,6 +22,11 @@ HEADLINES = {
 SETTINGS = ("model", "model_sha256", "revision", "random_weights", "dtype", "corpus", "corpus_sha256", "contexts",
             "length", "seed", "first", "outliers", "bos", "crossing", "documents", "per_document")  # fmt: skip
 """What makes two runs different, as the provenance names it."""
+
+OF_TRAINING = ("trained", "preset", "answers", "digits_from", "digits_to", "tokens", "shape", "layers", "heads",
+               "width", "mlp", "context", "dropout", "steps", "batch", "accumulation", "learning_rate", "schedule",
+               "warmup", "weight_decay", "beta2", "clip", "precision", "kappa_scale", "kappa_trace")  # fmt: skip
+"""What makes two training runs different besides."""
 
 
 def both_hold(one: Run, other: Run, *groups: str) -> bool:
@@ -42,7 +48,8 @@ def described(run: Run) -> str:
 
 def differing_settings(one: Run, other: Run) -> str:
     """The settings that are not the same, each with its two values; long hashes cut."""
-    pairs = {name: [recorded(run, name) for run in (one, other)] for name in SETTINGS}
+    names = (*SETTINGS, *OF_TRAINING) if both_hold(one, other, TRAINING) else SETTINGS
+    pairs = {name: [recorded(run, name) for run in (one, other)] for name in names}
     differing = [
         f"{name} ({' / '.join(value[:12] if name.endswith('sha256') else value or 'none' for value in values)})"
         for name, values in pairs.items()
@@ -97,7 +104,8 @@ def notes(one: Run, other: Run, angles: xr.Dataset, left_out: list[str]) -> Iter
     )
     yield shared_documents(one, other)
     yield from depths_explained(one, other)
-    yield angles_explained(angles, one, other)
+    if any("residual" in run.results.children for run in (one, other)):
+        yield angles_explained(angles, one, other)
     if left_out:
         yield f"Not compared, because their axes differ: {', '.join(left_out)}."
 
@@ -117,6 +125,11 @@ def depths_explained(one: Run, other: Run) -> Iterator[str]:
 
 def shared_documents(one: Run, other: Run) -> str:
     """Whether the errors of the two runs are independent, as far as the documents tell."""
+    if both_hold(one, other, TRAINING) and "corpus" not in {*one.results.children, *other.results.children}:
+        return (
+            "Errors are over stretches of what each run kept for validation: where that is the same text, the interval "
+            "of a difference is too wide."
+        )
     if not both_hold(one, other, "corpus"):
         return "Whether the runs share documents is not known: one of them does not say what it read."
     texts = [run.provenance.get("corpus_sha256") for run in (one, other)]

@@ -47,8 +47,9 @@ def survey(
     `view` is a model as `load` gives it, `source` a corpus or anything that `corpus` takes. With `out` the run is
     written to that folder and checkpointed after each shard; `resume` continues one that was stopped there, to the same
     bits. Without `out` it stays in memory. A run that is written gets its page too, report.html, unless `report` is
-    False. `progress` shows how far the pass is.
+    False. With `shard` the folder gets a part of the run, to be joined by `merge`, and the run that is returned holds
+    no results yet. `progress` shows how far the pass is.
     """
-    folder = Path(out) if out is not None else None
-    run = surveyed(view, source, Settings.of(**settings), folder=folder, resume=resume, progress=progress)
-    return with_page(run) if report else run
+    folder, chosen = Path(out) if out is not None else None, Settings.of(**settings)
+    run = surveyed(view, source, chosen, folder=folder, resume=resume, progress=progress)
+    return with_page(run) if report and chosen.shard is None else run

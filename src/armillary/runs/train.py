@@ -86,11 +86,12 @@ def refuse_folder(folder: Path, settings: TrainingSettings, *, resume: bool) -> 
         raise StoreError(f"expected an interrupted training in {folder}, got none: train without --resume")
     if begun:
         before = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-        unlike = [key for key, value in settings.as_plain().items() if before.get(key) != value]
+        before = TrainingSettings().as_plain() | before  # a setting that is newer than the run had its default
+        unlike = [key for key, value in settings.as_plain().items() if before[key] != value]
         if unlike:
             key = unlike[0]
             raise RequestError(
-                f"expected the settings of the interrupted training, {key} {before.get(key)!r}, got "
+                f"expected the settings of the interrupted training, {key} {before[key]!r}, got "
                 f"{settings.as_plain()[key]!r}: give the same, or choose another --out"
             )
 

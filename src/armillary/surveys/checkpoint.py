@@ -203,12 +203,17 @@ def signed(text: str) -> str:
     return f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
 
 
+def signed_text(content: str, name: str) -> str:
+    """The text after the line with its hash, if the two belong together."""
+    sign, _, text = content.partition("\n")
+    if hashlib.sha256(text.encode()).hexdigest() != sign:
+        raise ValueError(f"the checksum of {name} differs")
+    return text
+
+
 def checked_manifest(path: Path) -> dict[str, Any]:
     """What a manifest says, if it is what was written."""
-    sign, _, text = path.read_text(encoding="utf-8").partition("\n")
-    if hashlib.sha256(text.encode()).hexdigest() != sign:
-        raise ValueError(f"the checksum of {path.name} differs")
-    manifest = json.loads(text)
+    manifest = json.loads(signed_text(path.read_text(encoding="utf-8"), path.name))
     kinds = {"fingerprint": str, "shards": int, "structure": dict, "tensors": dict}
     if not isinstance(manifest, dict) or any(not isinstance(manifest.get(key), kind) for key, kind in kinds.items()):
         raise ValueError(f"{path.name} is not a manifest")

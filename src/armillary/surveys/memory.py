@@ -58,7 +58,10 @@ def pass_bytes(plan: Plan, shape: Shape, *, rest: bool) -> int:
     # Each head's statistics, by group and for the windows of a batch; the map by bins is nearly all of them.
     heads = 8 * (BINS**2 + 3 * BINS) * shape.heads * (2 * groups + 2 * plan.batch)
     finished = 0 if rest else min(ROOM, groups * table)
-    return finished + 2 * table + matrices + beside + batch + heads + kept_bytes(plan, shape)
+    # Where windows come in rounds, groups stay open: a shard sums many at once, and the total holds all of them.
+    within, across = open_groups(plan)
+    rounds = table * (max(0, within - 2) + (0 if rest else max(0, across - 1)))
+    return finished + 2 * table + matrices + beside + batch + heads + rounds + kept_bytes(plan, shape)
 
 
 def table_bytes(plan: Plan, shape: Shape, *, rest: bool) -> int:
@@ -105,6 +108,18 @@ def shared_groups(plan: Plan) -> list[set[int]]:
     """For each two neighbouring shards the groups that both have windows of."""
     members = [set(plan.groups[shard.start : shard.stop].tolist()) for shard in plan.shards]
     return [mine & other for mine, other in pairwise(members)]
+
+
+def open_groups(plan: Plan) -> tuple[int, int]:
+    """The most groups of one shard that have windows elsewhere too, and the most that are begun between two shards."""
+    first = {int(group): index for index, group in reversed(list(enumerate(plan.groups)))}
+    last = {int(group): index for index, group in enumerate(plan.groups)}
+    within = across = 0
+    for shard in plan.shards:
+        mine = set(plan.groups[shard.start : shard.stop].tolist())
+        within = max(within, sum(first[group] < shard.start or last[group] >= shard.stop for group in mine))
+        across = max(across, sum(first[group] < shard.stop <= last[group] for group in first))
+    return within, across
 
 
 def give_back() -> None:

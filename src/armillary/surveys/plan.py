@@ -1,7 +1,7 @@
 """What a pass will do, decided before it starts: which windows in which order, in which shards, with which draws."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ class Plan:
     """The windows in the order of the pass, and everything random about it.
 
     Windows are sorted by group, so that a shard touches few groups and its sums stay small. Shards are fixed by the
-    window length alone: batches and workers may change, the shards and the order of their merging do not.
+    window length and `shard_tokens`: batches and workers may change, the shards and the order of their merging do not.
     """
 
     tokens: Int[np.ndarray, "context position"]
@@ -32,6 +32,7 @@ class Plan:
     sites: str
     batch: int
     heads: bool = False
+    shard_tokens: int | None = None
 
     @property
     def skipped(self) -> int:
@@ -45,12 +46,12 @@ class Plan:
 
     @cached_property
     def shards(self) -> tuple[range, ...]:
-        """Consecutive windows, about `SHARD_TOKENS` tokens each: whole groups, or a piece of one twice as large.
+        """Consecutive windows, about `shard_tokens` tokens each: whole groups, or a piece of one twice as large.
 
         A group that two shards share is summed twice until they merge, so none is cut without need; and a shard may
         be an eighth larger, for every further one brings matrices of its own.
         """
-        size = max(1, SHARD_TOKENS // self.tokens.shape[1])
+        size = shard_windows(self.tokens.shape[1], self.shard_tokens)
         shards: list[range] = []
         for start, stop in pairwise([0, *(np.flatnonzero(np.diff(self.groups)) + 1), len(self.groups)]):
             if shards and stop - shards[-1].start <= size + size // 8:
@@ -100,6 +101,10 @@ class Plan:
             start += size
         return tuple(found)
 
+    def first_windows(self, count: int) -> "Plan":
+        """The plan of the first windows alone, as they would be had no others been asked for but for the sample."""
+        return replace(self, tokens=self.tokens[:count], groups=self.groups[:count])
+
     def fingerprint(self, model: str) -> str:
         """What must agree for a pass to be resumed: the model, every token, every setting that changes a bit."""
         digest = hashlib.sha256(model.encode())
@@ -110,6 +115,11 @@ class Plan:
         if self.heads:
             digest.update(b"heads")
         return digest.hexdigest()
+
+
+def shard_windows(length: int, tokens: int | None) -> int:
+    """How many windows a shard has, give or take."""
+    return max(1, (tokens or SHARD_TOKENS) // length)
 
 
 def batch_size(length: int, batch: int | None) -> int:

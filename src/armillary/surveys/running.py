@@ -35,24 +35,27 @@ class Captured:
     heads: Heads | None = None
 
 
-def captured(view: View, plan: Plan, batches: Iterable[range]) -> Generator[Captured]:
+def captured(
+    view: View, plan: Plan, batches: Iterable[range], split: tuple[int, int] | None = None
+) -> Generator[Captured]:
     """The states of every batch, in order; at most one more than runs is held, so that no core waits for its turn.
 
+    `split` is how many batches run at a time and on how many cores each, where `shared_out` is not to say so.
     Close it (`contextlib.closing`) when it is left early: hooks stay on the model until then.
     """
-    at_once, _ = shared_out(view.device, known=view.family is not None)
+    split = split or shared_out(view.device, known=view.family is not None)
     at = summing_device(view, plan)
     asked = reading_heads(view, skipped=plan.skipped, drop=plan.outliers == "drop") if plan.heads else nullcontext()
     with (
         reading(view, attention=plan.sites == "all") as read,
         asked as heads,
-        model_threads(view) as crew,
+        model_threads(view, split) as crew,
     ):
         inside: deque[Future[Captured]] = deque()
         try:
             for rows in batches:
                 inside.append(crew.submit(captured_batch, view, plan, rows, at, read, heads))
-                if len(inside) > at_once:
+                if len(inside) > split[0]:
                     yield inside.popleft().result()
             while inside:
                 yield inside.popleft().result()
@@ -61,13 +64,13 @@ def captured(view: View, plan: Plan, batches: Iterable[range]) -> Generator[Capt
 
 
 @contextmanager
-def model_threads(view: View) -> Iterator[ThreadPoolExecutor]:
+def model_threads(view: View, split: tuple[int, int] | None = None) -> Iterator[ThreadPoolExecutor]:
     """Threads that run the model, each on its share of the cores, as is this thread while they last.
 
     A product that is shared out among cores waits for the slowest, and on a busy machine the others spin meanwhile: the
     repeated-token test takes several times as long that way.
     """
-    at_once, share = shared_out(view.device, known=view.family is not None)
+    at_once, share = split or shared_out(view.device, known=view.family is not None)
     with cores(share), ThreadPoolExecutor(at_once, "armillary-model", torch.set_num_threads, (share,)) as crew:
         yield crew
 

@@ -1,6 +1,8 @@
 """One shard of a plan: its batches become one state. Whoever runs shards, here or elsewhere, calls this."""
 
 from collections.abc import Callable, Iterable
+from contextlib import closing
+from itertools import accumulate
 
 import torch
 from jaxtyping import Bool, Float
@@ -8,10 +10,11 @@ from torch import Tensor
 
 from armillary.errors import NonFiniteError
 from armillary.measures.massive import massive, norm_ratios
+from armillary.models.view import View
 from armillary.surveys.devices import Unread, moved, named_tokens
 from armillary.surveys.pilot import Pilot, kept_tokens, pilot
 from armillary.surveys.plan import Plan
-from armillary.surveys.running import Captured
+from armillary.surveys.running import Captured, captured
 from armillary.surveys.shelving import Shelving
 from armillary.surveys.sums.batch import HOST, Batch, blanked, lengths
 from armillary.surveys.sums.frame import Frame
@@ -85,6 +88,16 @@ class Sums:
         state: State = moved(self.total, HOST)
         self.total = None
         return named_tokens(state, unread, self.plan, self.first).packed()
+
+
+@torch.inference_mode()
+def first_pilot(view: View, plan: Plan, split: tuple[int, int] | None = None) -> Pilot:
+    """The pilot alone, for whoever does not run the first shard: the same bits as that shard gives."""
+    batches = plan.batches(plan.shards[0])
+    before = [0, *accumulate(map(len, batches))]
+    needed = [batch for batch, windows in zip(batches, before, strict=False) if windows < plan.pilot]
+    with closing(captured(view, plan, needed, split)) as read:
+        return pilot_of(list(read), plan)
 
 
 def pilot_of(waiting: list[Captured], plan: Plan) -> Pilot:

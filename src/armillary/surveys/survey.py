@@ -1,7 +1,10 @@
 """A survey: a text goes once through a model, and a run comes out."""
 
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +20,18 @@ from armillary.results import measuring as results
 from armillary.results import store
 from armillary.results.store import STATES, Run
 from armillary.surveys.checkpoint import Checkpoint
-from armillary.surveys.engines.local import local
+from armillary.surveys.engines import engine
 from armillary.surveys.head_tables import head_dataset
 from armillary.surveys.memory import refuse_if_too_large
+from armillary.surveys.parts import survey_part
+from armillary.surveys.pilot import Pilot
 from armillary.surveys.plan import PILOT_TOKENS, Plan
-from armillary.surveys.preparing import Prepared, prepared
+from armillary.surveys.preparing import Prepared, prepared, reads_attention
 from armillary.surveys.settings import Settings
+from armillary.surveys.shard import Report
+from armillary.surveys.stopping import Until, never
 from armillary.surveys.sums.shelf import Damaged
+from armillary.surveys.sums.state import State
 from armillary.surveys.tables import captured_groups
 from armillary.system.files import sweep
 from armillary.system.locking import alone
@@ -32,22 +40,39 @@ from armillary.system.progress import say
 from armillary.system.surroundings import surroundings
 from armillary.system.texts import escaped, numbered
 
+Pass = Callable[[Checkpoint | None], tuple[dict[str, xr.Dataset], dict[str, Any]]]
+"""What makes a run: all that measures are made from, and what the run says about its making."""
+
 
 def surveyed(view: View, source: Any, chosen: Settings, *, folder: Path | None, resume: bool, progress: bool) -> Run:
-    """The run of one pass: in a folder, checkpointed after each shard, or in memory."""
+    """The run of one pass: in a folder, checkpointed after each shard, or in memory. Or a part of it, to be merged."""
     survey = prepared(view, source, chosen)
     refuse_if_too_large(survey.memory, chosen.max_memory)
+    if progress:
+        announce(view, survey)
+    label = f"{view.name} on {survey.windows.provenance['corpus']}"
+    bar = partial(progress_bar, label, *survey.plan.tokens.shape, show=progress)
+    if chosen.shard is not None:
+        with bar() as advance:
+            return survey_part(view, survey, folder, advance, resume=resume)
+    run = made(lambda checkpoint: one_pass(view, survey, checkpoint, bar), survey, folder, resume=resume)
+    if progress and "stopped" in run.provenance:
+        say(run.provenance["stopped"])
+    return run
+
+
+def made(work: Pass, survey: Prepared, folder: Path | None, *, resume: bool) -> Run:
+    """The run that a pass makes: measured, and written to a folder where one is given, in which nobody else works."""
     if folder is None:
-        groups = pass_groups(view, survey, None, progress=progress)
-        attributes = {**provenance(view, survey), "armillary_format": store.FORMAT}
+        groups, about = work(None)
+        attributes = {**about, "armillary_format": store.FORMAT}
         return Run(store.tree_of({**groups, **results.measured(groups)}, attributes))
     checkpoint = Checkpoint(folder / "checkpoint", survey.fingerprint)
     with alone(checkpoint.folder, "a survey"):
         sweep(folder)
         try:
             if not finished(folder, checkpoint, resume=resume):
-                groups = pass_groups(view, survey, checkpoint, progress=progress)
-                measure_and_write(folder, groups, provenance(view, survey))
+                measure_and_write(folder, *work(checkpoint))
             checkpoint.remove()
         finally:
             checkpoint.leave()
@@ -71,27 +96,35 @@ def finished(folder: Path, checkpoint: Checkpoint, *, resume: bool) -> bool:
     return False
 
 
-def pass_groups(
-    view: View, survey: Prepared, checkpoint: Checkpoint | None, *, progress: bool
-) -> dict[str, xr.Dataset]:
-    """Run the model over the windows: all that measures are made from."""
-    if progress:
-        announce(view, survey)
-    plan, label = survey.plan, f"{view.name} on {survey.windows.provenance['corpus']}"
-    attention = plan.sites == "all" and view.attentions is not None
-    folder = checkpoint.folder.parent if checkpoint else None
+def one_pass(
+    view: View, survey: Prepared, checkpoint: Checkpoint | None, bar: Callable[[], AbstractContextManager[Report]]
+) -> tuple[dict[str, xr.Dataset], dict[str, Any]]:
+    """Run the model over the windows, all of them or until there are enough."""
+    until = Until(survey.plan, survey.chosen.until_se) if survey.chosen.until_se is not None else None
+    run, folder = engine(survey.chosen), checkpoint.folder.parent if checkpoint else None
     try:
-        with progress_bar(label, *plan.tokens.shape, show=progress) as advance:
-            state, first = local(view, plan, advance, checkpoint, rest=survey.rest)
-        captured = captured_groups(state, plan, first, attention=attention, folder=folder)
+        with bar() as advance:
+            state, first = run(view, survey.plan, advance, checkpoint, rest=survey.rest, enough=until or never)
+        if until is not None:
+            survey = survey.first_windows(*until.account(state))
+        groups = tabulated(state, first, survey, attention=reads_attention(view, survey.plan), folder=folder)
     except Damaged as error:
         raise StoreError(
             f"cannot read back sums of this survey from the disk ({error}): check the disk, then add --resume"
         ) from error
-    if state.heads is not None:
-        captured["head_groups"] = head_dataset(state.heads, plan.tokens.shape[1])
     del state
-    return finished_groups(captured, survey.windows, plan, view.tokenizer)
+    groups = finished_groups(groups, survey.windows, survey.plan, partial(token_text, view.tokenizer))
+    return groups, provenance(view.provenance, survey)
+
+
+def tabulated(
+    state: State, first: Pilot, survey: Prepared, *, attention: bool, folder: Path | None
+) -> dict[str, xr.Dataset]:
+    """What a pass summed as labelled arrays; the state is given up, and what is large goes to `folder`."""
+    captured = captured_groups(state, survey.plan, first, attention=attention, folder=folder)
+    if state.heads is not None:
+        captured["head_groups"] = head_dataset(state.heads, survey.plan.tokens.shape[1])
+    return captured
 
 
 def announce(view: View, survey: Prepared) -> None:
@@ -109,11 +142,11 @@ def announce(view: View, survey: Prepared) -> None:
         say(f"{len(drawn.too_short)} documents are shorter than one window and were skipped: {shown}{more}")
 
 
-def provenance(view: View, survey: Prepared) -> dict[str, Any]:
-    """What a run says about its making."""
+def provenance(model: Mapping[str, Any], survey: Prepared) -> dict[str, Any]:
+    """What a run says about its making, from what its model says of itself."""
     plan = survey.plan
     return {
-        **view.provenance,
+        **model,
         **{key: value for key, value in asdict(survey.chosen).items() if value is not None},
         **survey.windows.provenance,
         "groups": f"{len(np.unique(plan.groups))} groups, {survey.grouping}",
@@ -122,14 +155,15 @@ def provenance(view: View, survey: Prepared) -> dict[str, Any]:
         "memory_estimate_bytes": survey.memory,
         "too_short": escaped(", ".join(survey.windows.too_short)),
         "fingerprint": survey.fingerprint,
+        **({"stopped": survey.stopped} if survey.stopped else {}),
         **surroundings(),
     }
 
 
 def finished_groups(
-    captured: dict[str, xr.Dataset], drawn: Windows, plan: Plan, tokenizer: Any
+    captured: dict[str, xr.Dataset], drawn: Windows, plan: Plan, text: Callable[[int], str]
 ) -> dict[str, xr.Dataset]:
-    """The captured groups with the corpus, texts and coordinates: all that measures are made from."""
+    """The captured groups with the corpus, the texts of tokens and coordinates: all that measures are made from."""
     captured["corpus"] = xr.Dataset(
         {
             "tokens": (("context", "position"), drawn.tokens.astype(np.int32)),
@@ -142,7 +176,7 @@ def finished_groups(
     )
     for name in ("outliers", "sample"):
         axis = "outlier" if name == "outliers" else "sample"
-        texts = [token_text(tokenizer, int(token)) for token in captured[name].token.values]
+        texts = [text(int(token)) for token in captured[name].token.values]
         captured[name] = captured[name].assign(text=(axis, np.array(texts, dtype=str)))
     return {name: results.described(name, dataset) for name, dataset in captured.items()}
 

@@ -71,10 +71,13 @@ class Total:
             self.saved, self.kept = time.monotonic(), self.done
             self.wait = max(CHECKPOINT_SECONDS, PART * (self.saved - began))
 
-    def taken(self) -> tuple[State, Pilot]:
-        """The state of all shards and the pilot, to be taken apart: nothing here holds a tensor any more."""
+    def taken(self, *, early: bool = False) -> tuple[State, Pilot]:
+        """The state of all shards and the pilot, to be taken apart: nothing here holds a tensor any more.
+
+        With `early`, of the shards that were added: an engine may have been told that they are enough.
+        """
         state, pilot = self.state, self.pilot
-        if state is None or pilot is None or self.done < len(self.plan.shards):
+        if state is None or pilot is None or (self.done < len(self.plan.shards) and not early):
             raise AssertionError(f"expected {len(self.plan.shards)} shards, got {self.done}: every shard is added once")
         self.state = None
         if self.checkpoint:

@@ -25,7 +25,7 @@ COLLAPSED_RANK = 0.05
 
 SENT = (
     *("frobenius_qk", "eigenvalue_mean_qk", "xi", "eta", "entropy", "signal_propagation"),
-    *("rank_stable", "low_frequency_share", "norm", "similarity"),
+    *("rank_stable", "low_frequency_share", "norm", "similarity", "gradient_qk"),
 )
 """What reporters are sent, the mean over heads or layers."""
 
@@ -41,12 +41,13 @@ class GeometryCallback(TrainerCallback):
     `follow` adds the callback to a Trainer and sends means over heads and layers to its reporters (through
     `trainer.log`); a callback given to the Trainer directly keeps its measurements all the same. They stand in
     `dataset()`, with a `step` axis, and in geometry.jsonl in the Trainer's folder, from where a resumed run reads them.
+    With `gradient` the QK gradient (3) of Bao et al. and its three terms are measured as well.
     """
 
-    def __init__(self, every: int = 100, tokens: Tokens | None = None) -> None:
+    def __init__(self, every: int = 100, tokens: Tokens | None = None, *, gradient: bool = False) -> None:
         if every < 1:
             raise RequestError(f"expected a number of steps of at least 1, got {every}: choose another")
-        self.every, self.tokens = every, tokens
+        self.every, self.tokens, self.gradient = every, tokens, gradient
         self.records: list[dict[str, Any]] = []
         self.warned: set[str] = set()
         self.trainer: Any = None
@@ -86,13 +87,14 @@ class GeometryCallback(TrainerCallback):
             values = {
                 name: (row.axes, np.array([record[name] for record in self.records], dtype=np.float64))
                 for name, row in GROUPS[group].variables.items()
+                if all(name in record for record in self.records)
             }
             found[group] = described(group, xr.Dataset(values, coords={"step": steps}))
         return found
 
     def _look(self, args: Any, state: Any, model: Any) -> None:
         assert self.tokens is not None
-        found = geometry(model, self.tokens)
+        found = geometry(model, self.tokens, gradient=self.gradient)
         record = {"step": state.global_step, **{str(name): found[name].values.tolist() for name in found.data_vars}}
         self.records.append(record)
         with Path(args.output_dir, FILE).open("a", encoding="utf-8") as file:
@@ -108,8 +110,8 @@ class GeometryCallback(TrainerCallback):
 
 
 def sent(found: xr.Dataset) -> list[str]:
-    """What there is to send: some are NaN in all heads."""
-    return [name for name in SENT if np.isfinite(found[name].values).any()]
+    """What there is to send: some are NaN in all heads, some were not asked for."""
+    return [name for name in SENT if name in found and np.isfinite(found[name].values).any()]
 
 
 def collapses(found: xr.Dataset) -> list[str]:

@@ -12,6 +12,7 @@ from armillary.attention.pattern_sums import SCALARS, pattern_sums, signals
 from armillary.attention.patterns import rows
 from armillary.errors import RequestError
 from armillary.measures.decomposition import decomposition
+from armillary.measures.localization.gradient import gradient_norms
 from armillary.measures.localization.walk import traces, xi_eta
 from armillary.measures.position import singular_values, stable_rank
 from armillary.measures.smoothness import basis_share
@@ -41,6 +42,15 @@ class HeadGeometry(NamedTuple):
     rho: Float[np.ndarray, "head key"]
 
 
+class HeadGradient(NamedTuple):
+    """Of every head of a block: norms of the QK gradient (3) of Bao et al. and of its three terms."""
+
+    gradient_qk: Float[np.ndarray, " head"]
+    gradient_first: Float[np.ndarray, " head"]
+    gradient_second: Float[np.ndarray, " head"]
+    gradient_third: Float[np.ndarray, " head"]
+
+
 class LayerGeometry(NamedTuple):
     """Of the states of a layer: positional basis, norm, similarity of tokens."""
 
@@ -51,13 +61,13 @@ class LayerGeometry(NamedTuple):
     collapse: float
 
 
-def geometry(model: Any, tokens: Tokens) -> xr.Dataset:
+def geometry(model: Any, tokens: Tokens, *, gradient: bool = False) -> xr.Dataset:
     """The geometry of a model on these windows: what `GeometryCallback` measures, once, for a loop of one's own.
 
     `model` is a transformers model of the families table, or a View; `tokens` are windows of equal length, three
     tokens long at least, several of them. One pass without gradients; the model's mode is as it was afterwards. W_QK
     has the scale of the scores. Position 0 is left out of everything but attention. Everything is plug-in: compare one
-    step with another, not with a survey.
+    step with another, not with a survey. With `gradient` also the QK gradient (3) of Bao et al. and its three terms.
     """
     view, windows = trained_view(model), torch.as_tensor(tokens)
     if windows.ndim != 2 or windows.shape[0] < 2 or windows.shape[1] < 3:
@@ -72,6 +82,12 @@ def geometry(model: Any, tokens: Tokens) -> xr.Dataset:
     for name in HeadGeometry._fields:
         axes = ("block", "head", "key") if name == "rho" else ("block", "head")
         found[name] = (axes, np.stack([getattr(block, name) for block in heads]))
+    if gradient:
+        terms = [head_gradient(view, block, call) for block, call in enumerate(calls)]
+        found |= {
+            name: (("block", "head"), np.stack([getattr(block, name) for block in terms]))
+            for name in HeadGradient._fields
+        }
     for name in LayerGeometry._fields:
         found[name] = (("layer",), np.array([getattr(layer, name) for layer in layers]))
     return described(OF_HEADS, described(OF_LAYERS, xr.Dataset(found)))
@@ -113,6 +129,30 @@ def head_geometry(view: View, block: int, call: AttentionCall) -> HeadGeometry:
         signal_propagation=scalars["signal_propagation"],
         rho=signals(last).double().nanmean(0).cpu().numpy(),
     )
+
+
+def head_gradient(view: View, block: int, call: AttentionCall) -> HeadGradient:
+    """The QK gradient (3) of each head by itself: attention inputs are the tokens, the last of a window the target.
+
+    W_V is the head's W_V W_O and W_F = I + W_in W_out; I alone where the MLP is gated, which has no linear part.
+    """
+    heads, matrices = view.heads(block), view.matrices(block)
+    tokens = call.input.double().cpu()
+    states, target = tokens[:, :-1], tokens[:, -1]
+
+    def fed(x: torch.Tensor) -> torch.Tensor:
+        if "mlp_gate" in matrices:
+            return x
+        return x + x @ matrices["mlp_in"].double().cpu() @ matrices["mlp_out"].double().cpu()
+
+    missed, found = fed(states[:, -1]) - target, []
+    for head in range(view.n_heads):
+        W_Q, W_K, W_V, W_O = (W[head].double().cpu() for W in (heads.W_Q, heads.W_K, heads.W_V, heads.W_O))
+        query = heads.scale * states[:, -1] @ W_Q @ W_K.mT
+        scores, moved = (states @ query[:, :, None])[..., 0], fed(states @ W_V @ W_O)
+        x, omega, z, short = (part.numpy() for part in (states, scores, moved, missed))
+        found.append(gradient_norms(x, omega, z, short, temperature=1 / heads.scale))
+    return HeadGradient(*(np.array(column) for column in zip(*found, strict=True)))
 
 
 def layer_geometry(state: Float[torch.Tensor, "context position d_model"]) -> LayerGeometry:

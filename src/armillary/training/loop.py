@@ -128,9 +128,9 @@ def trained(
             kappa_trace=settings.kappa_trace,
         )
         trainer.remove_callback(PrinterCallback)
-        geometry = GeometryCallback(settings.geometry_every, task.fixed) if settings.geometry_every else None
-        if geometry is not None:
-            geometry.follow(trainer)
+        geometry = None
+        if settings.geometry_every:
+            geometry = GeometryCallback(settings.geometry_every, task.fixed, gradient=settings.gradient).follow(trainer)
         latest = Latest()
         with progress_of("training", settings.steps, latest, show=progress) as advance:
             trainer.add_callback(Bar(advance, latest))
@@ -161,6 +161,7 @@ def arguments(settings: TrainingSettings, checkpoints: Path, *, begun: bool) -> 
         save_strategy="steps",
         save_steps=settings.save_every,
         save_total_limit=2,
+        bf16=settings.precision == "bfloat16",
         train_sampling_strategy="sequential",
         seed=settings.seed,
         report_to="none",

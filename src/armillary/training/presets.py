@@ -18,7 +18,8 @@ class Preset(NamedTuple):
 
 
 _SUMS = {"task": ADDITION, "schedule": "linear", "clip": 1.0}
-_SUMS_QUICK = {**_SUMS, "layers": 2, "batch": 128, "steps": 3000, "digits_from": 2, "digits_to": 4, "tested_to": 5}
+_SUMS_QUICK = {**_SUMS, "layers": 2, "steps": 1500, "digits_from": 2, "digits_to": 4, "tested_to": 5}
+_SUMS_QUICK |= {"answers": "reversed", "sparse": 0.5}
 _SUMS_PAPER = {
     **_SUMS,
     "width": 256,
@@ -28,6 +29,7 @@ _SUMS_PAPER = {
     "digits_from": 5,
     "digits_to": 10,
     "problems": 1000,
+    "validate_every": 1000,
 }
 _LOCATER = {"shape": "post-norm", "layers": 1, "heads": 1, "tokens": "bpe", "schedule": "constant", "warmup": 0}
 _LOCATER |= {"beta2": 0.999, "weight_decay": 0.01, "clip": 0.0, "kappa_scale": 100.0, "kappa_trace": 1.0}

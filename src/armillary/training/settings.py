@@ -27,6 +27,7 @@ class TrainingSettings:
     digits_to: int = setting(4, "Addition: digits of the longest numbers.")
     tested_to: int = setting(0, "Addition: digits of the longest numbers tested; 0: the longest trained.")
     problems: int = setting(500, "Addition: problems tested for each number of digits.")
+    sparse: float = setting(0.0, "Addition: share of the problems learnt whose digits are half zeros.")
     answers: str = setting("plain", "Addition: answers as written, or units first.", "plain", "reversed")
     shape: str = setting("learned", "Architecture, by its positions and norms.", "learned", "rotary", "post-norm")
     layers: int = setting(4, "Blocks.")
@@ -46,6 +47,7 @@ class TrainingSettings:
     weight_decay: float = setting(0.1, "Weight decay of AdamW.")
     beta2: float = setting(0.99, "Second decay rate of AdamW; the first is 0.9.")
     clip: float = setting(1.0, "Largest norm of a gradient; 0: not clipped.")
+    precision: str = setting("float32", "Numbers inside matrix products while training.", "float32", "bfloat16")
     kappa_scale: float = setting(0.0, "LocAteR: strength κ₁ of tr(W_QKᵀ W_QK).")
     kappa_trace: float = setting(0.0, "LocAteR: strength κ₂ of (tr W_QK − 1)².")
     seed: int = setting(0, "Random seed.")
@@ -53,6 +55,7 @@ class TrainingSettings:
     validate_every: int = setting(200, "Updates between two validations.")
     save_every: int = setting(200, "Updates between two checkpoints.")
     geometry_every: int = setting(100, "Updates between two looks at the geometry; 0: none.")
+    gradient: bool = setting(False, "Look at the QK gradient (3) of Bao et al. and its three terms too.")
 
     @classmethod
     def of(cls, preset: dict[str, Any], **given: Any) -> "TrainingSettings":
@@ -76,6 +79,8 @@ class TrainingSettings:
             refuse_below(name, getattr(self, name), low)
         if not 0 < self.heldout < 1:
             raise RequestError(f"expected heldout between 0 and 1, got {self.heldout}: choose a share such as 0.1")
+        if not 0 <= self.sparse <= 1:
+            raise RequestError(f"expected sparse from 0 to 1, got {self.sparse}: choose a share such as 0.5")
         if not 0 <= self.dropout < 1:
             raise RequestError(f"expected dropout from 0 to below 1, got {self.dropout}: choose another")
         if not 0 <= self.beta2 < 1:
@@ -87,6 +92,8 @@ class TrainingSettings:
                 f"expected heads of an even width for rotary positions, got {self.width // self.heads}: choose another"
             )
         self._check_digits()
+        if self.gradient and not self.geometry_every:
+            raise RequestError("expected looks at the geometry for gradient, got geometry_every 0: choose another")
         for name in ("validate_every", "save_every"):
             if getattr(self, name) % self.log_every:
                 raise RequestError(

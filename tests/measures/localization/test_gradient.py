@@ -6,6 +6,7 @@ import torch
 
 from armillary.measures.localization.gradient import (
     active_slopes,
+    gradient_norms,
     gradient_terms,
     gradient_terms_by_index,
     piecewise_loss,
@@ -39,3 +40,16 @@ def test_tokens_beyond_a_kink_have_no_slope():
     slopes, constants = active_slopes(np.array([20.0, 0.0, -20.0]))
     assert (slopes[:, [0, 2]] == 0).all()
     assert constants.tolist() == [1.0, pytest.approx(1 / 3), 0.0]
+
+
+def test_norms_are_those_of_the_mean_matrices():
+    rng = np.random.default_rng(5)
+    walks, (W_QK, W_V, W_F) = rng.standard_normal((6, 9, 4)).cumsum(axis=1), rng.standard_normal((3, 4, 4)) / 2
+    states, targets, temperature = walks[:, :-1], walks[:, -1], 3.0
+    each = [gradient_terms(x, y, W_QK, W_V, W_F, temperature) for x, y in zip(states, targets, strict=True)]
+    scores = np.einsum("ctd,de,ce->ct", states, W_QK, states[:, -1]) / temperature
+    inside = (np.abs(1 + scores - scores.mean(-1, keepdims=True) - 4) <= 4).mean()
+    assert 0.2 < inside < 0.9  # some tokens beyond a kink, some not
+    found = gradient_norms(states, scores, states @ W_V.T @ W_F.T, states[:, -1] @ W_F.T - targets, temperature)
+    means = np.mean(each, axis=0)
+    np.testing.assert_allclose(found, np.linalg.norm([means.sum(0), *means], axis=(1, 2)), rtol=1e-9)

@@ -57,6 +57,22 @@ def test_numbers_have_as_many_digits_as_asked_for():
         assert [len(str(number)) for number in numbers.tolist()] == [1] * 300 + [3] * 300 + [17] * 300
 
 
+def test_sparse_problems_have_lost_half_of_their_digits():
+    sparse = np.arange(8000) % 2 == 0
+    pair = drawn(np.random.default_rng(2), np.full(8000, 3), tested=False, sparse=sparse)
+    assert not for_tests(*pair).any()
+    for numbers in pair:
+        first, *rest = (numbers // place % 10 for place in (100, 10, 1))
+        for digit in rest:
+            assert (digit[sparse] == 0).mean() == pytest.approx(0.55, abs=0.035)  # half, and a tenth of the others
+            assert (digit[~sparse] == 0).mean() == pytest.approx(0.1, abs=0.02)
+        assert first.min() == 1
+        assert (first[sparse] == 1).mean() == pytest.approx(1 / 2 + 1 / 18, abs=0.035)
+    plain = drawn(np.random.default_rng(2), np.full(8000, 3), tested=False)
+    alike = drawn(np.random.default_rng(2), np.full(8000, 3), tested=False, sparse=None)
+    np.testing.assert_array_equal(plain, alike)
+
+
 def test_reversed_answers_begin_with_the_units():
     numbers = np.array([95]), np.array([17]), np.array([2])
     assert written(*numbers, reverse=False) == ["95+17=112"]

@@ -20,6 +20,15 @@ class GradientTerms(NamedTuple):
     third: Square
 
 
+class GradientNorms(NamedTuple):
+    """Frobenius norms of (3), averaged over sequences, and of its three terms."""
+
+    total: float
+    first: float
+    second: float
+    third: float
+
+
 def piecewise_loss(states: States, target: Vector, W_QK: Square, W_V: Square, W_F: Square, temperature: float) -> float:
     """½ |y − F(X)_T|², F = W_F (W_V X S̃(ω) + x_T), ω = Xᵀ W_QK x_T/λ; tokens are rows of `states`."""
     shares = piecewise_softmax(states @ W_QK @ states[-1] / temperature)
@@ -72,3 +81,34 @@ def active_slopes(
     active = (values >= 0) & (values <= 1)
     slopes = (np.eye(length) / length - 1 / length**2) * active
     return slopes, np.where(active, 1 / length, (values > 1).astype(np.float64))
+
+
+def gradient_norms(
+    states: Float[np.ndarray, "context position d_model"],
+    scores: Float[np.ndarray, "context position"],
+    moved: Float[np.ndarray, "context position d_model"],
+    missed: Float[np.ndarray, "context d_model"],
+    temperature: float,
+) -> GradientNorms:
+    """How large (3) and its terms are, mean over sequences, without a matrix of d_model².
+
+    `scores` are ω, λ counted, `moved` W_F W_V x_i, `missed` W_F x_T − y. Every term is the mean of u x_Tᵀ.
+    """
+    length, values = scores.shape[-1], tangent(scores)
+    active = ((values >= 0) & (values <= 1)).astype(np.float64)
+    constants = np.where(active > 0, 1 / length, values > 1)
+
+    def reached(shares: Float[np.ndarray, "context position"]) -> Float[np.ndarray, "context d_model"]:
+        held = active * shares
+        slopes = held / length - held.sum(-1, keepdims=True) / length**2
+        return np.einsum("ctd,ct->cd", states, slopes) / temperature
+
+    def paired(shares: Float[np.ndarray, "context position"]) -> Float[np.ndarray, "context position"]:
+        return np.einsum("ctd,cd->ct", moved, np.einsum("ctd,ct->cd", moved, shares))
+
+    centred = active * (scores - scores.mean(-1, keepdims=True)) / length
+    shares = (paired(centred), paired(constants), np.einsum("ctd,cd->ct", moved, missed))
+    terms = np.stack([reached(part) for part in shares])
+    last = states[:, -1] @ states[:, -1].T
+    norms = [float(np.sqrt(max(0.0, np.sum(u @ u.T * last)))) / len(states) for u in (terms.sum(0), *terms)]
+    return GradientNorms(*norms)

@@ -61,9 +61,21 @@ def load(
     """
     if device is not None and device_map is not None:
         raise RequestError("expected device or device_map, got both: give one of them")
+    recipe = None
     if isinstance(source, nn.Module):
         loaded = _from_module(source, tokenizer, random_weights)
     else:
+        recipe = {
+            "source": _anywhere(os.fspath(source)),
+            "dtype": dtype,
+            "device_map": device_map,
+            "revision": revision,
+            "trust_remote_code": trust_remote_code,
+            "allow_pickle": allow_pickle,
+            "attn_implementation": attn_implementation,
+            "random_weights": random_weights,
+            **kwargs,
+        }
         options = {"dtype": _dtype(dtype), "attn_implementation": attn_implementation, "device_map": device_map}
         options = {name: value for name, value in options.items() if value is not None}
         local = bool(kwargs.pop("local_files_only", False))
@@ -75,7 +87,7 @@ def load(
         model = _moved(model, device)
     facts = loaded.facts | {"random_weights": "" if random_weights is None else f"seed {random_weights}"}
     provenance = provenance_of(model, loaded.tokenizer, facts)
-    view = View(loaded.name, model, loaded.tokenizer, family_of(model.config), provenance)
+    view = View(loaded.name, model, loaded.tokenizer, family_of(model.config), provenance, recipe)
     if check:
         check_contract(view)
     return view
@@ -143,6 +155,12 @@ def resolve(source: str, terms: Terms | None = None) -> Checkpoint:
     if not _HUB_ID.fullmatch(source) or source.startswith(".") or slip:
         raise SourceError(unknown)
     return snapshot(source, terms or Terms(), unknown)
+
+
+def _anywhere(source: str) -> str:
+    """A source as a process in another folder would name it."""
+    path = Path(source).expanduser()
+    return str(path.resolve()) if source not in NAMED and path.exists() else source
 
 
 def _wheel(source: str) -> Checkpoint:

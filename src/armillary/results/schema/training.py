@@ -76,6 +76,20 @@ HEADS = {
         label="ρ",
     ),
 }
+GRADIENT = {
+    "gradient_qk": Variable(
+        PER_HEAD, "1", "norm of the QK gradient (3) of Bao et al.", label="QK gradient", optional=True
+    ),
+    "gradient_first": Variable(
+        PER_HEAD, "1", "norm of its first term, quadratic in the values", label="first term", optional=True
+    ),
+    "gradient_second": Variable(
+        PER_HEAD, "1", "norm of its second term, of the constant part of attention", label="second term", optional=True
+    ),
+    "gradient_third": Variable(
+        PER_HEAD, "1", "norm of its third term, of the error without attention", label="third term", optional=True
+    ),
+}
 LAYERS = {
     "rank_stable": Variable(PER_LAYER, "1", "stable rank of the positional basis, plug-in", label="stable rank"),
     "low_frequency_share": Variable(
@@ -153,7 +167,7 @@ GROUPS: dict[str, Group] = {
     OF_HEADS: Group(
         FILE,
         "geometry of heads while training, on a few fixed windows; W_QK has the scale of the scores",
-        HEADS,
+        {**HEADS, **GRADIENT},
         inputs=(),
         command=COMMAND,
         apart=True,

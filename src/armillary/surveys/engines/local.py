@@ -12,15 +12,22 @@ from armillary.surveys.pilot import Pilot
 from armillary.surveys.plan import Plan
 from armillary.surveys.running import captured
 from armillary.surveys.shard import Report, shard_state
+from armillary.surveys.stopping import Enough, never
 from armillary.surveys.sums.state import State
 from armillary.surveys.total import Total
 
 
 @torch.inference_mode()
 def local(
-    view: View, plan: Plan, report: Report, checkpoint: Checkpoint | None = None, *, rest: bool = False
+    view: View,
+    plan: Plan,
+    report: Report,
+    checkpoint: Checkpoint | None = None,
+    *,
+    rest: bool = False,
+    enough: Enough = never,
 ) -> tuple[State, Pilot]:
-    """The state of all shards, and the pilot; resumes what the checkpoint holds.
+    """The state of all shards, or of as many as are enough, and the pilot; resumes what the checkpoint holds.
 
     Groups that are finished may lie on disk, with `rest` the total too while a shard runs. An interrupt leaves a
     checkpoint of the shards that are done.
@@ -33,9 +40,11 @@ def local(
     with closing(captured(view, plan, chain.from_iterable(shards))) as read:
         try:
             for batches in shards:
+                if enough(total.state, total.done):
+                    break
                 total.add(*shard_state(islice(read, len(batches)), plan, total.pilot, report, total.shelving))
                 give_back()
         except KeyboardInterrupt:
             total.save()
             raise
-    return total.taken()
+    return total.taken(early=True)

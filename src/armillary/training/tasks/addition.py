@@ -67,7 +67,8 @@ def training_problems(settings: TrainingSettings, lettered: Any) -> Examples:
     count = settings.steps * settings.batch * settings.accumulation
     rng = np.random.default_rng([settings.seed, 1])
     digits = rng.integers(settings.digits_from, settings.digits_to + 1, count)
-    one, other = drawn(rng, digits, tested=False)
+    sparse = rng.random(count) < settings.sparse if settings.sparse else None
+    one, other = drawn(rng, digits, tested=False, sparse=sparse)
     reverse = settings.answers == "reversed"
 
     def of(numbers: Int[np.ndarray, " example"]) -> tuple[Tokens, Tokens]:
@@ -79,13 +80,42 @@ def training_problems(settings: TrainingSettings, lettered: Any) -> Examples:
     return Examples(count, of)
 
 
-def drawn(rng: np.random.Generator, digits: Numbers, *, tested: bool | None) -> tuple[Numbers, Numbers]:
-    """Two numbers of the given digits for each problem: of those for tests, of the others, or of all problems."""
+def drawn(
+    rng: np.random.Generator,
+    digits: Numbers,
+    *,
+    tested: bool | None,
+    sparse: Bool[np.ndarray, " problem"] | None = None,
+) -> tuple[Numbers, Numbers]:
+    """Two numbers of the given digits for each problem: of those for tests, of the others, or of all problems.
+
+    Where `sparse`, half of their digits are 0, of their first digits 1.
+    """
     low = np.where(digits > 1, 10 ** (digits - 1), 0)
-    one, other = (rng.integers(low, 10**digits) for _ in range(2))
+
+    def number(at: Numbers) -> Numbers:
+        found = rng.integers(low[at], 10 ** digits[at])
+        return found if sparse is None else np.where(sparse[at], thinned(rng, found, low[at]), found)
+
+    everywhere = np.arange(len(digits))
+    one, other = number(everywhere), number(everywhere)
     while tested is not None and len(wrong := np.flatnonzero(for_tests(one, other) != tested)):
-        one[wrong], other[wrong] = (rng.integers(low[wrong], 10 ** digits[wrong]) for _ in range(2))
+        one[wrong], other[wrong] = number(wrong), number(wrong)
     return one, other
+
+
+def thinned(rng: np.random.Generator, numbers: Numbers, low: Numbers) -> Numbers:
+    """Numbers that have lost half of their digits, to those of `low`.
+
+    A digit of a sum of two says nothing of one of them alone, so that nothing draws attention to either; a sum with 0
+    is a copy.
+    """
+    place, found = 1, numbers.copy()
+    while (numbers >= place).any():
+        taken = (numbers // place % 10 - low // place % 10) * place
+        found -= np.where(rng.random(len(numbers)) < 0.5, taken, 0)
+        place *= 10
+    return found
 
 
 def for_tests(one: Numbers, other: Numbers) -> Bool[np.ndarray, " problem"]:

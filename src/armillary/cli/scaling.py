@@ -1,0 +1,53 @@
+"""The commands for surveys that one process does not make alone: what they cost, and how their parts are joined."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from armillary.cli.arguments import Config, Corpus, Loading, Model
+from armillary.cli.flags import spread
+from armillary.cli.output import Form, console
+from armillary.surveys.settings import Settings
+
+DEFAULTS = Settings()
+
+
+@spread
+def plan(
+    model: Model,
+    corpus: Corpus = "python-docs",
+    contexts: Annotated[int, typer.Option(help="Number of windows to read.")] = DEFAULTS.contexts,
+    length: Annotated[int, typer.Option(help="Tokens per window, including BOS or CLS.")] = DEFAULTS.length,
+    workers: Annotated[int, typer.Option(help="Machines like this one that share the work.")] = 1,
+    until_se: Annotated[float | None, typer.Option(help="Say how many windows this standard error needs.")] = None,
+    shard_tokens: Annotated[int | None, typer.Option(help="Tokens per shard. [default: 4096]")] = None,
+    *,
+    loading: Loading,
+    form: Form,
+    config: Config = None,
+) -> None:
+    """Say what a survey will take, from a short calibration: time, memory, disk, network, and its standard error."""
+    from armillary.printing import plan as printing
+    from armillary.runs.plan import plan as cost_of_survey
+
+    view = loading.view(model, DEFAULTS.seed)
+    given = {"contexts": contexts, "length": length, "until_se": until_se, "shard_tokens": shard_tokens}
+    cost = cost_of_survey(view, corpus, workers=workers, **given)
+    form.show(lambda: "\n".join(printing.lines(cost)), lambda: printing.as_json(cost), lambda: printing.as_csv(cost))
+
+
+def merge(
+    parts: Annotated[list[Path], typer.Argument(metavar="PART", help="Folders of survey --shard i/N, all of them.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run.")],
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Join the parts of a survey that several processes ran: the same bits as one pass gives, without the model."""
+    from armillary.runs.merge import merge as join
+
+    run = join(parts, out=out, progress=not quiet)
+    if not quiet:
+        from armillary.printing.layers import printed
+
+        console().print(printed(run))
+        typer.echo(f"results: {out}  (armillary show {out}; in Python: armillary.open({str(out)!r}))")
