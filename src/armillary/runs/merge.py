@@ -12,8 +12,8 @@ from armillary.surveys.merging import merged_parts
 def merge(parts: Sequence[str | Path], *, out: str | Path, progress: bool = True, report: bool = True) -> Run:
     """The run of a survey whose parts were run one by one, with `shard="1/4"` and so on, in any order; needs no model.
 
-    All parts must be there, each once, and of one survey. The run is written to the folder `out`, which gets a page
-    too unless `report` is False; the parts stay where they are. `progress` shows how many are read.
+    All parts must be there, each once, and of one survey. The run is written to the folder `out`, which gets a page too
+    unless `report` is False; the parts stay where they are. `progress` shows how many are read.
     """
     refuse_taken(out)
     run = merged_parts([Path(part) for part in parts], folder=Path(out), progress=progress)

@@ -11,8 +11,8 @@ from armillary.surveys.settings import Settings
 def plan(view: View, source: Any = "python-docs", *, workers: int = 1, **settings: Any) -> Cost:
     """Time, memory, disk and network of a survey with these settings, from a calibration of two shards of the text.
 
-    `source` and `settings` are those of `survey`. With `workers` the figures are those of that number of machines like this one.
-    With `until_se` it also says how many windows that standard error needs.
+    `source` and `settings` are those of `survey`. With `workers` the figures are those of that number of machines like
+    this one. With `until_se` it also says how many windows that standard error needs.
     """
     if workers < 1:
         raise RequestError(f"expected workers of at least 1, got {workers}: choose a larger one")
