@@ -67,8 +67,7 @@ def captured(
 def model_threads(view: View, split: tuple[int, int] | None = None) -> Iterator[ThreadPoolExecutor]:
     """Threads that run the model, each on its share of the cores, as is this thread while they last.
 
-    A product that is shared out among cores waits for the slowest, and on a busy machine the others spin meanwhile: the
-    repeated-token test takes several times as long that way.
+    A product that is shared out among cores waits for the slowest of them, which on a busy machine may be long.
     """
     at_once, share = split or shared_out(view.device, known=view.family is not None)
     with cores(share), ThreadPoolExecutor(at_once, "armillary-model", torch.set_num_threads, (share,)) as crew:
