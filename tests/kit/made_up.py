@@ -460,6 +460,7 @@ def training(rng, layers, heads=2, keys=6, steps=5):
     }
     of_head = {"frobenius_qk": 1.0, "entropy": 2.0, "signal_propagation": 0.5, "entropy_relative": 0.7, "xi": 0.2}
     of_head |= {"eta": 1.0, "trace_qk": 0.3, "eigenvalue_mean_qk": 0.01, "eigenvalue_variance_qk": 0.1}
+    of_head |= {"gradient_qk": 1.0, "gradient_first": 0.9, "gradient_second": 0.2, "gradient_third": 0.1}
     of_layer = {"low_frequency_share": 0.6, "norm": 3.0, "similarity": 0.2, "collapse": 0.8, "rank_stable": 2.0}
     grown = 1 + 0.1 * along
     found = {

@@ -204,8 +204,10 @@ def gradients(results: xr.DataTree) -> go.Figure:
 def gradients_finding(results: xr.DataTree) -> str:
     """In how many heads the first term is the largest at the end."""
     last = np.stack([numbers(results, path)[-1].ravel() for path in TERMS[1:]])
+    if not np.isfinite(last).all():
+        return f"The largest term of the QK gradient is {NOT_ESTIMABLE}"
     leading = int((last.argmax(axis=0) == 0).sum())
-    return f"The first term of the QK gradient is the largest in {leading} of {last.shape[1]} heads at the end"
+    return f"The QK gradient's first term is largest in {leading} of {last.shape[1]} heads at the end"
 
 
 BAO, SONG = "Bao, Hataya & Karakida (2024)", "Song & Zhong (2024)"
