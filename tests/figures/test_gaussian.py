@@ -19,7 +19,7 @@ TITLES = {
         ),
     },
     "gaussian-marginal": {
-        "fewer": ({}, "The 4 likeliest tokens span 2 to 3 directions; orthogonal ones 4"),
+        "fewer": ({}, "The 4 likeliest tokens span 3 directions at most (layer 0); orthogonal ones 4"),
         "unknown": ({"gaussian_tokens__directions": np.nan}, "The directions of likely tokens are not estimable"),
     },
     "gaussian-logits": {

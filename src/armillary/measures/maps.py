@@ -32,8 +32,8 @@ def row_entropy(pattern: Float[np.ndarray, "query key"]) -> Float[np.ndarray, "q
 
 
 def total_variation(
-    one: Float[np.ndarray, "*row key"], other: Float[np.ndarray, "*row key"]
-) -> Float[np.ndarray, "*row"]:
+    one: Float[np.ndarray, "block head query key"], other: Float[np.ndarray, "block head query key"]
+) -> Float[np.ndarray, "block head query"]:
     """½ Σ |p − q| of each row of two maps: the attention that moved, 0 to 1."""
     return np.asarray(np.abs(one - other).sum(-1) / 2)
 

@@ -53,13 +53,14 @@ def marginal(results: xr.DataTree) -> go.Figure:
 
 
 def marginal_finding(results: xr.DataTree) -> str:
-    """Between how many directions the likely tokens span over the layers, beside orthogonal ones."""
+    """How many directions the likely tokens span where they span most, beside orthogonal ones."""
     values, apart = numbers(results, DIRECTIONS), numbers(results, ORTHOGONAL)
     if not np.isfinite(values).any():
         return f"The directions of likely tokens are {NOT_ESTIMABLE}"
-    low, high = number(float(np.nanmin(values))), number(float(np.nanmax(values)))
+    most, layer = number(float(np.nanmax(values))), int(np.nanargmax(values))
     tokens = int(numbers(results, f"{GROUP}/probability").size)
-    return f"The {tokens} likeliest tokens span {low} to {high} directions; orthogonal ones {number(float(apart[0]))}"
+    alone = number(float(apart[0]))
+    return f"The {tokens} likeliest tokens span {most} directions at most (layer {layer}); orthogonal ones {alone}"
 
 
 FIGURES = (
