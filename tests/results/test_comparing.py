@@ -433,7 +433,7 @@ def armillary(monkeypatch, capfd):
 
 
 def test_the_command_prints_the_comparison(folders, armillary):
-    code, out, err = armillary("compare", *folders)
+    code, out, err = armillary("compare", *folders, "--all")
     assert (code, err) == (0, "")
     for words in (
         "Where the runs differ",

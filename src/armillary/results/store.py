@@ -139,7 +139,7 @@ def read(folder: Path, *, measured: bool = True) -> dict[Path, xr.DataTree]:
     return trees
 
 
-KINDS = {"text": ("texts", "O"), "index": ("whole numbers", "iu"), "token id": ("whole numbers", "iu")}
+KINDS = {"text": ("texts", "UO"), "index": ("whole numbers", "iu"), "token id": ("whole numbers", "iu")}
 KINDS |= {"true or false": ("true or false", "b")}
 """By unit: what the values of a variable are, and numpy's letters for it; those of any other unit are numbers."""
 

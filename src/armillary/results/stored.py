@@ -17,6 +17,9 @@ from armillary.results.inspection import refusal
 PIECE = 1 << 24
 """Bytes that are read at a time to check an array."""
 
+TEXT_BYTES = 1 << 28
+"""The most bytes of texts of one length; above it, each text has its own."""
+
 
 class StoredFile:
     """A file that is read in places. It stays open, so that what it held can be read when another takes its name."""
@@ -117,9 +120,7 @@ def variable(file: StoredFile, where: str, about: dict[str, Any], checksum: int 
     """A variable of a group: texts as they are, numbers when they are looked at, and what is said about them."""
     attributes = {name: listed(value) for name, value in about["attributes"].items() if name != "_FillValue"}
     if about["dtype"] == "text":
-        texts = np.empty(len(about["texts"]), object)
-        texts[:] = about["texts"]
-        return xr.Variable(about["axes"], texts.reshape(about["shape"]), attributes)
+        return xr.Variable(about["axes"], texts_of(about["texts"]).reshape(about["shape"]), attributes)
     array = StoredArray(file, where, about, checksum)
     if attributes.get("dtype") == "bool" and array.dtype == np.int8:
         del attributes["dtype"]
@@ -142,3 +143,10 @@ class Flags(StoredArray):
 def listed(value: Any) -> Any:
     """Several numbers of an attribute as an array."""
     return np.array(value) if isinstance(value, list) else value
+
+
+def texts_of(texts: list[str]) -> np.ndarray:
+    """Texts as they were written; one that is very long among many short ones would take its room for each of them."""
+    widest = max(map(len, texts), default=0)
+    kind: type = str if 4 * widest * len(texts) <= TEXT_BYTES else object
+    return np.array(texts, dtype=kind)
