@@ -14,7 +14,8 @@ from armillary.cli import app
 from armillary.results.schema import GROUPS
 
 COMMANDS = ("survey", "show", "measure", "compare", "report", "explore", "figure", "heads", "weights", "stores",
-            "travel", "prompt", "models", "corpora", "info", "simulate", "claims", "gaussian", "train")  # fmt: skip
+            "travel", "prompt", "plan", "merge", "models", "corpora", "info", "simulate", "claims", "gaussian",
+            "train")  # fmt: skip
 
 
 def in_a_process(*arguments, module=False, **options):

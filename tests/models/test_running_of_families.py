@@ -24,7 +24,7 @@ def two_cores():
 @torch.inference_mode()
 def alone(view, plan):
     with cores(1), reading(view) as read, reading_heads(view, skipped=1, drop=True) as heads:
-        return [captured_batch(view, plan, rows, read, heads) for rows in BATCHES]
+        return [captured_batch(view, plan, rows, view.device, read, heads) for rows in BATCHES]
 
 
 @torch.inference_mode()

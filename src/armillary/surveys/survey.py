@@ -48,14 +48,20 @@ def surveyed(view: View, source: Any, chosen: Settings, *, folder: Path | None, 
     """The run of one pass: in a folder, checkpointed after each shard, or in memory. Or a part of it, to be merged."""
     survey = prepared(view, source, chosen)
     refuse_if_too_large(survey.memory, chosen.max_memory)
-    if progress:
-        announce(view, survey)
     label = f"{view.name} on {survey.windows.provenance['corpus']}"
     bar = partial(progress_bar, label, *survey.plan.tokens.shape, show=progress)
     if chosen.shard is not None:
+        if progress:
+            announce(view, survey)
         with bar() as advance:
             return survey_part(view, survey, folder, advance, resume=resume)
-    run = made(lambda checkpoint: one_pass(view, survey, checkpoint, bar), survey, folder, resume=resume)
+
+    def work(checkpoint: Checkpoint | None) -> tuple[dict[str, xr.Dataset], dict[str, Any]]:
+        if progress:
+            announce(view, survey)
+        return one_pass(view, survey, checkpoint, bar)
+
+    run = made(work, survey, folder, resume=resume)
     if progress and "stopped" in run.provenance:
         say(run.provenance["stopped"])
     return run
