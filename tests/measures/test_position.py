@@ -164,7 +164,8 @@ def test_turning_and_scaling_the_space_changes_only_the_units(seed, scale):
     powers = {"singular_value": 1, "energy_heldout": 2}
     for name, value in plain.items():
         expected = np.asarray(value) * scale ** powers.get(name, 0)
-        assert np.allclose(moved[name], expected, rtol=1e-5, atol=1e-6 * np.max(expected), equal_nan=True), name
+        close = 1e-4 if name.endswith("_se") else 1e-5  # an error follows a mode that two power steps find
+        assert np.allclose(moved[name], expected, rtol=close, atol=1e-6 * np.max(expected), equal_nan=True), name
 
 
 def test_the_corrected_share_is_the_truth_on_average_where_the_plain_one_is_too_large():

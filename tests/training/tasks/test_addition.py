@@ -14,7 +14,7 @@ SMALL = {"layers": 1, "heads": 2, "width": 16, "steps": 20, "batch": 8, "problem
 
 @pytest.fixture(scope="module")
 def task():
-    return addition_task(settings_of("addition", **SMALL))
+    return addition_task(settings_of("addition", answers="plain", **SMALL))
 
 
 def shown(task, row):

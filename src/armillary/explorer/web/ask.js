@@ -39,13 +39,14 @@ export async function ask(main, run, signal) {
     update();
   }, signal);
 
+  let sent = state().prompt; // an address leaves out a prompt that is too long for it
   const update = async () => {
     asking.abort(); // a new question replaces the old one
     asking = new AbortController();
     said.replaceChildren();
-    if (!state().prompt.trim()) return;
+    if (!sent.trim()) return;
     try {
-      await answers.show(question(run), asking.signal);
+      await answers.show({ ...question(run), prompt: sent }, asking.signal);
     } catch (error) {
       if (error.name === "AbortError") return;
       answers.clear();
@@ -54,7 +55,7 @@ export async function ask(main, run, signal) {
     }
   };
   const send = (prompt = text.value) => {
-    text.value = prompt;
+    text.value = sent = prompt;
     settle();
     change({ prompt, position: "" });
     if (!prompt.trim()) return said.replaceChildren(problem("The prompt is empty: type a text with at least one word."));

@@ -44,7 +44,9 @@ def low_rank(results: xr.DataTree) -> Said:
     rank = estimate(results, "position/rank_stable_corrected")
     known = np.isfinite(rank.value)
     if not known.any():
-        return Said(UNCLEAR, "The stable rank is not estimable: position is too weak in every layer")
+        single = not np.isfinite(numbers(results, "position/rank_stable")).any()
+        why = "this run cannot separate position" if single else "position is too weak in every layer"
+        return Said(UNCLEAR, f"The stable rank is not estimable: {why}")
     best, margin = largest(rank.value), rank.margin(rank.value.size)
     value = quoted(float(rank.value[best]), float(margin[best]))
     curve = Curve(rank.value)
