@@ -51,7 +51,7 @@ def test_naming_heads_and_measuring_again_refresh_the_page(bare, two_figures):
     assert '<article id="head-names">' not in page_of(bare)
     arm.heads(bare, progress=False)
     assert '<article id="head-names">' in page_of(bare)
-    assert "Which kinds of heads are there?" in page_of(bare)
+    assert "Do heads have known jobs?" in page_of(bare)
     (bare.folder / PAGE).write_text("an old page")
     arm.measure(bare.folder)
     assert '<article id="position-share">' in page_of(bare)
