@@ -2,6 +2,9 @@
 
 import re
 import sys
+import threading
+import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import h5py
 import numpy as np
@@ -11,6 +14,7 @@ import xarray as xr
 from armillary.errors import StoreError
 from armillary.results import checksums, store
 from armillary.results.netcdf import Netcdf, read
+from armillary.results.stored import StoredArray, StoredFile
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +90,24 @@ def test_an_array_is_checked_when_it_is_looked_at_and_not_before(whole, tmp_path
     )
     with pytest.raises(StoreError, match=f"^{re.escape(message)}$"):
         _ = tree["sample"].states[3].values
+
+
+def test_two_threads_that_look_at_one_array_at_a_time_both_get_it(whole, monkeypatch):
+    array = StoredArray(StoredFile(whole[0]), "sample/states", {"offset": 0, "shape": [4], "dtype": "<u1"}, None)
+    array.checksum = zlib.crc32(whole[1][:4])
+    both, real = threading.Barrier(2, timeout=20), array.file.read
+    begun: set[int] = set()
+
+    def read_when_both_check(*place):
+        if threading.get_ident() not in begun:
+            begun.add(threading.get_ident())
+            both.wait()
+        real(*place)
+
+    monkeypatch.setattr(array.file, "read", read_when_both_check)
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda _: array.part((slice(None),)), range(2))
+    assert [bytes(part) for part in found] == [whole[1][:4]] * 2
 
 
 def test_rows_columns_and_steps_are_those_of_the_whole_array(whole):

@@ -96,7 +96,8 @@ class StoredArray(BackendArray):
 
     def check(self) -> None:
         """Refuse an array whose bytes are not those that were written; looked at once."""
-        if self.checksum is None:
+        expected = self.checksum  # another thread may be done with it in the meantime
+        if expected is None:
             return
         left, found, offset = prod(self.shape) * self.dtype.itemsize, 0, self.offset
         piece = memoryview(bytearray(min(left, PIECE)))
@@ -105,7 +106,7 @@ class StoredArray(BackendArray):
             self.file.read(offset, piece, self.where)
             found = zlib.crc32(piece, found)
             left, offset = left - len(piece), offset + len(piece)
-        if found != self.checksum:
+        if found != expected:
             raise refusal(self.file.path, f"{self.where} is damaged: its checksum is another")
         self.checksum = None
 
