@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -21,6 +20,7 @@ from armillary.reporting.claims import CLAIMS, claims_section
 from armillary.reporting.formulas import formula
 from armillary.reporting.heads import heads_table
 from armillary.reporting.kinds import NOT_MEASURED, Answer, Heads, Plot, Report
+from armillary.reporting.prose import coded, prose
 from armillary.reporting.sparkline import sparkline
 
 
@@ -159,7 +159,7 @@ def first_screen(report: Report) -> str:
         if answer.verdict == NOT_MEASURED and not answer.plot
     )
     not_asked = f'<div class="unasked"><b class="verdict not-measured">{NOT_MEASURED}</b><ul>{unasked}</ul></div>'
-    missing = "".join(f'<p class="note missing">{escape(sentence)}</p>' for sentence in report.missing)
+    missing = "".join(f'<p class="note missing">{coded(sentence)}</p>' for sentence in report.missing)
     folded = f"<details><summary>What this run does not hold</summary>{missing}</details>" if missing else ""
     numbers = f'<details id="layers"><summary>Numbers by layer</summary>{report.layers}</details>'
     return (
@@ -177,22 +177,6 @@ def card(answer: Answer) -> str:
     link = f' <a class="more" href="#{escape(answer.plot)}" aria-label="the figure">figure →</a>' if answer.plot else ""
     curve = sparkline(answer.curve) if answer.curve is not None else ""
     return f'<div class="{name}"><dt>{escape(answer.question)}</dt><dd><p>{verdict} {text}</p>{curve}{link}</dd></div>'
-
-
-def prose(text: str) -> str:
-    """A sentence, escaped, with heads as links to their cards and code in backticks.
-
-    Lines do not break between a number and its error or its per cent.
-    """
-    fixed = (
-        escape(text)
-        .replace(" %", "\u00a0%")
-        .replace(" ± ", "\u00a0±\u00a0")
-        .replace(" ×", "\u00a0×")
-        .replace("‘ ", "‘\u00a0")
-    )
-    linked = re.sub(r"\bL(\d+)H(\d+)\b", r'<a class="head" href="#L\1H\2">L\1H\2</a>', fixed)
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", linked)
 
 
 def section(name: str, plots: Sequence[Plot], report: Report) -> str:

@@ -6,6 +6,7 @@ import xarray as xr
 from armillary.figures.context import above_shuffled, incoherence_null
 from armillary.figures.kit.words import contrast, counted, largest, layer_ranges, number, quoted
 from armillary.figures.position.smoothness import low_share, smoother
+from armillary.figures.position.strength import why_not
 from armillary.figures.states.dominance import SHARE, TOKEN, dominated
 from armillary.figures.states.outliers import massive_first, outlier_table
 from armillary.measures.similarity import SHUFFLES
@@ -44,9 +45,7 @@ def low_rank(results: xr.DataTree) -> Said:
     rank = estimate(results, "position/rank_stable_corrected")
     known = np.isfinite(rank.value)
     if not known.any():
-        single = not np.isfinite(numbers(results, "position/rank_stable")).any()
-        why = "this run cannot separate position" if single else "position is too weak in every layer"
-        return Said(UNCLEAR, f"The stable rank is not estimable: {why}")
+        return Said(UNCLEAR, f"The stable rank is not estimable: {why_not(results, 'rank_stable')}")
     best, margin = largest(rank.value), rank.margin(rank.value.size)
     value = quoted(float(rank.value[best]), float(margin[best]))
     curve = Curve(rank.value)
