@@ -229,7 +229,7 @@ def article(plot: Plot) -> str:
         f'<article id="{name}"><h3>{prose(plot.finding)}</h3>'
         f'<div class="picture"><div class="plot" data-figure="{name}" style="height:{height}px" role="img" '
         f'aria-label="{escape(plot.finding)}"></div></div>'
-        f'<div class="words">{detail}<p>{escape(plot.text)}</p>{measured}<p class="save">{buttons}</p></div></article>'
+        f'<div class="words">{detail}<p>{coded(plot.text)}</p>{measured}<p class="save">{buttons}</p></div></article>'
     )
 
 
