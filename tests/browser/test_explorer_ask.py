@@ -26,7 +26,7 @@ AFTER = """([act, sign]) => new Promise((done) => {
   }
   look();
 })"""
-"""Milliseconds from a click, or a new value of a control, until what it asks for is on screen; 30 000 if it never is."""
+"""Milliseconds from a click, or a new value of a control, until what it asks for is on screen; 30 000: it never was."""
 
 OPACITY = """() => {
   const map = document.querySelector(".strip canvas");

@@ -134,7 +134,9 @@ def heading(section: str) -> str:
 
 
 def side_list(sections: Iterable[tuple[str, Sequence[Plot]]], report: Report) -> str:
-    """All figures by their findings, folded on a narrow page, with a field to search them."""
+    """All figures by their findings, folded on a narrow page, with a field to search them; nothing where none is."""
+    if not report.plots:
+        return ""
     parts = []
     for name, plots in sections:
         items = "".join(
@@ -161,11 +163,12 @@ def first_screen(report: Report) -> str:
     not_asked = f'<div class="unasked"><b class="verdict not-measured">{NOT_MEASURED}</b><ul>{unasked}</ul></div>'
     missing = "".join(f'<p class="note missing">{coded(sentence)}</p>' for sentence in report.missing)
     folded = f"<details><summary>What this run does not hold</summary>{missing}</details>" if missing else ""
+    note = f'<p class="note">{escape(report.note)}</p>'
     numbers = f'<details id="layers"><summary>Numbers by layer</summary>{report.layers}</details>'
     return (
         f'<section id="top"><h1>{escape(report.title)}</h1><p class="about">{escape(report.about)}</p>'
         f'<dl class="answers">{lines}</dl>{not_asked if unasked else ""}'
-        f'<p class="note">{escape(report.note)}</p>{numbers if report.layers else ""}{folded}</section>'
+        f"{note if report.plots else ''}{numbers if report.layers else ''}{folded}</section>"
     )
 
 
@@ -174,7 +177,8 @@ def card(answer: Answer) -> str:
     name = answer.verdict.lower().replace(" ", "-")
     verdict = f'<b class="verdict {name}">{escape(answer.verdict)}</b>'
     text = prose(answer.text)
-    link = f' <a class="more" href="#{escape(answer.plot)}" aria-label="the figure">figure →</a>' if answer.plot else ""
+    where = str(answer.plot).removeprefix("section-") if str(answer.plot).startswith("section-") else "figure"
+    link = f' <a class="more" href="#{escape(answer.plot)}">{escape(where)} →</a>' if answer.plot else ""
     curve = sparkline(answer.curve) if answer.curve is not None else ""
     return f'<div class="{name}"><dt>{escape(answer.question)}</dt><dd><p>{verdict} {text}</p>{curve}{link}</dd></div>'
 
