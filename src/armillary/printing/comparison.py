@@ -137,7 +137,7 @@ def blank(title: str, *columns: str) -> Table:
     return table
 
 
-NARROW = (8, 10, 10, 18)
+NARROW = (9, 10, 10, 18)
 """What the columns after the name take of a narrow terminal: words then stand on two lines, numbers stay whole."""
 
 
