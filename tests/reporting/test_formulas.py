@@ -23,6 +23,11 @@ def test_every_formula_is_well_formed_and_loses_no_letter(name):
     assert [letter for letter in letters if letter not in kept] == []
 
 
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_factor_slips_into_the_subscript_before_it(name):
+    assert not re.search(r"_[a-z]+[A-ZΑ-Ωα-ω]", FIGURES[name].formula), "a space ends a subscript"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -87,7 +87,7 @@ FIGURES = (
         "and the angles of their mean states. At right angles the probabilities alone would give the dashed line: what "
         "lies below it is due to angles. The published formula squares the probabilities. Band: 95 % interval over "
         "documents.",
-        "1/tr G², G = √(λ_iλ_j) α_ij, α the cosines",
+        "1/tr G², G = √(λ_i λ_j) α_ij, α the cosines",
         "Wertich, section 4.3, corrected",
     ),
 )
