@@ -53,6 +53,14 @@ def test_words_stay_words_and_markup_is_escaped():
     assert "<b>" not in formula("a <b> & c")
 
 
+def test_a_word_that_joins_two_formulas_stands_between_them():
+    assert (
+        re.sub(r"<math.*?</math>", "M", formula("‖W‖ and −Σ p log p, mean over queries"))
+        == "M and M, mean over queries"
+    )
+    assert formula("mean − ω").startswith("<math"), "a word that is a term stays in its formula"
+
+
 def test_a_covariance_is_no_sum():
     assert "∑" in formula("Σ x_i²")
     assert "∑" not in formula("N(0, Σ)")

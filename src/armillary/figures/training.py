@@ -100,7 +100,9 @@ def accuracies_finding(results: xr.DataTree) -> str:
     if not known.size:
         return f"Exact match is {NOT_ESTIMABLE}"
     last = 100 * values[known[-1]]
-    inside = f"Exact match is at least {number(last[trained].min())} % inside the trained lengths"
+    worst = float(last[trained].min())
+    least = "" if worst == 100 else "at least "
+    inside = f"Exact match is {least}{number(worst)} % inside the trained lengths"
     return f"{inside}, at most {number(last[~trained].max())} % outside" if (~trained).any() else inside
 
 

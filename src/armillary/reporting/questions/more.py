@@ -108,7 +108,8 @@ def exact_matches(results: xr.DataTree) -> Said | None:
     verdict = YES if worst >= 90 else NO if worst < 50 else UNCLEAR
     outside = f"; at most {number(float(last[~trained].max()))} % outside" if (~trained).any() else ""
     curve = Curve(100 * values[known][:, trained].min(axis=1), axis="step")
-    return Said(verdict, f"At least {number(worst)} % exact matches inside the trained lengths{outside}", curve)
+    inside = "All answers are exact" if worst == 100 else f"At least {number(worst)} % of answers are exact"
+    return Said(verdict, f"{inside} inside the trained lengths{outside}", curve)
 
 
 def swept(results: xr.DataTree) -> Said | None:
