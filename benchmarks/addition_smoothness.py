@@ -63,7 +63,7 @@ def share(folder: Path, length: int, low: int) -> np.ndarray:
     surveyed = folder / "survey"
     if not surveyed.exists():
         options = {"contexts": CONTEXTS, "length": length, "report": False, "progress": False}
-        arm.survey(folder / "model", folder / "heldout.jsonl", out=surveyed, **options)
+        arm.survey(arm.load(folder / "model"), folder / "heldout.jsonl", out=surveyed, **options)
     return np.asarray(arm.open(surveyed).results["position"].low_frequency_share.values[:, low])
 
 
