@@ -118,7 +118,7 @@ def curves(results: xr.DataTree) -> go.Figure:
             figure.add_trace(trace.update(line={"width": 1}), row=row, col=column)
         mean = line(steps_of(results, path), means(values), f"mean over {axis}s", ESTIMATE)
         figure.add_trace(mean.update(showlegend=place in (0, 3)), row=row, col=column)
-    return axes(figure, "step", "")
+    return axes(figure, "step", "").update_xaxes(nticks=4)
 
 
 def means(values: Float[np.ndarray, "step part"]) -> Float[np.ndarray, " step"]:
