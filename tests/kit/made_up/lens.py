@@ -12,7 +12,9 @@ def gaussian(layers, heads=4):
     information = np.outer(np.linspace(2, 1, layers), [1.0, 0.5, 0.25])
     likely = {"own_token": 0.8, "previous_token": np.linspace(0.2, 0.1, layers), "previous_predicted": 0.1}
     likely |= {"previous_state": 0.15, "directions": np.linspace(3, 2, layers), "directions_orthogonal": 4.0}
-    likely |= {"cosine": 0.3} | {f"{name}_se": 0.01 for name in (*likely, "cosine") if name != "directions_orthogonal"}
+    likely |= {"cosine": 0.3, "own_token_se": 0.01}
+    for name in ("previous_token", "previous_predicted", "previous_state", "directions", "cosine"):
+        likely |= {f"{name}_low": likely[name] - 0.02, f"{name}_high": likely[name] + 0.02}
     likely |= {"directions_published": 1.5}
     variants = np.linspace([0.1, 0.2, 0.1, 0.1], [0.5, 0.9, 0.6, 0.4], layers).T
     stacks = np.array([[0.0, 0.9, 0.995, 1.0], [0.0, 0.1, 0.2, 0.4]])
@@ -21,7 +23,8 @@ def gaussian(layers, heads=4):
         "gaussian": xr.Dataset(
             {
                 "information": (at, information),
-                "information_se": (at, np.full(information.shape, 0.1)),
+                "information_low": (at, information - 0.2),
+                "information_high": (at, information + 0.2),
                 "information_plug_in": (at, information + 0.1),
                 "information_null": (at, 0 * information),
                 "information_null_high": (at, np.full(information.shape, 0.02)),
@@ -36,7 +39,8 @@ def gaussian(layers, heads=4):
         "gaussian_depth": xr.Dataset(
             {
                 "similarity": (("variant", "layer"), variants),
-                "similarity_se": (("variant", "layer"), np.full(variants.shape, 0.01)),
+                "similarity_low": (("variant", "layer"), variants - 0.02),
+                "similarity_high": (("variant", "layer"), variants + 0.02),
             },
             {"variant": ["model", "random weights", "α = 0.5", "α = 2"]},
             attrs,
