@@ -44,7 +44,7 @@ pictures: install
 	$(BIN)/python docs/pictures/draw.py runs/pictures
 
 test: install
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not nightly"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not nightly" --durations=40 --durations-min=3
 
 nightly: wheel
 	$(BIN)/python -m pytest -m nightly
