@@ -1,6 +1,9 @@
 """A results file is data from a stranger: whatever it holds, it is refused in one line, quickly, in little memory."""
 
+import os
 import resource
+import subprocess
+import sys
 import time
 
 import pytest
@@ -37,3 +40,23 @@ def test_a_hostile_file_is_refused_in_one_line(tmp_path, how):
 @pytest.mark.parametrize("made", SENT, ids=lambda made: made.__name__)
 def test_what_is_no_file_or_declares_more_than_it_holds_is_refused(tmp_path, made):
     refused(made(tmp_path))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("how", [*SPOILT, *SENT], ids=lambda how: how.__name__)
+@pytest.mark.parametrize("command", ["show", "report", "measure"])
+def test_every_command_refuses_it_in_one_line_with_code_2(tmp_path, command, how):
+    folder = spoilt(tmp_path, how) if how in SPOILT else how(tmp_path)
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "armillary", command, str(folder)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    with process.stdout as out:
+        said = out.read().decode()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 2, said
+    assert said.startswith(f"armillary: {folder / 'states.nc'} "), said
+    assert said.count("\n") == 1
+    assert used.ru_maxrss < 1_000_000
+    assert time.monotonic() - began < 30  # of which the start of Python, on a busy machine, takes a part
