@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo browser test lint docs docs-check wheel wheel-check bench pictures nightly clean
+.PHONY: help install demo browser test lint docs docs-check wheel wheel-check bench audit pictures nightly clean
 
 help:
 	@echo "make demo     survey a real language model and print the table"
@@ -18,6 +18,7 @@ help:
 	@echo "make wheel    build dist/armillary-VERSION-py3-none-any.whl"
 	@echo "make wheel-check  install that wheel into an empty environment and use it"
 	@echo "make bench    time and memory against the bare forward pass (slow)"
+	@echo "make audit    ask the public advisories about every pinned dependency (needs the network)"
 	@echo "make nightly  the slow tests, and whether intervals cover on real text (two hours)"
 
 install: $(STAMP)
@@ -44,7 +45,7 @@ pictures: install
 	$(BIN)/python docs/making/pictures.py runs/pictures
 
 test: install
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not nightly"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not nightly" --durations=40 --durations-min=3
 
 nightly: wheel
 	$(BIN)/python -m pytest -m nightly
@@ -80,7 +81,13 @@ bench: install
 	$(BIN)/python benchmarks/measures.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/attention.py
+	$(BIN)/python -W ignore benchmarks/peers.py
 	$(BIN)/python -W ignore benchmarks/clusters.py
+
+# Strict: a dependency that the advisories cannot be asked about is no pass.
+audit:
+	test -x build/audit/bin/pip-audit || { $(PYTHON) -m venv build/audit && build/audit/bin/python -m pip install --quiet pip-audit; }
+	build/audit/bin/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

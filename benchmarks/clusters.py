@@ -1,6 +1,6 @@
 """A survey on a Ray cluster beside the same shards without Ray: bits, losses, and what Ray itself costs.
 
-    python benchmarks/clusters.py [bits] [losses] [overhead] [ways] [--shards 100]
+    python benchmarks/clusters.py [bits] [losses] [overhead] [ways] [--shards 100] [--tokens 4096] [--repeats 2]
 
 `bits`: minilm, 256 windows of 128 tokens, on two nodes with 1, 2 and 3 workers, done in any order. `losses`: a node
 killed in the middle, and every third call taking its worker with it. `overhead`: one worker against the same work in
@@ -107,7 +107,7 @@ def cpu_seconds():
 
 
 @torch.inference_mode()
-def overhead(view, shards, tokens, repeats=2):
+def overhead(view, shards, tokens, repeats):
     """One worker with one thread against one thread here, alternating; the worker's start is not counted.
 
     Where shards are smaller than the usual 4096 tokens the share is given for that size too: what Ray adds to a shard
@@ -199,6 +199,7 @@ if __name__ == "__main__":
     parser.add_argument("parts", nargs="*", default=["bits", "losses", "overhead", "ways"])
     parser.add_argument("--shards", type=int, default=100)
     parser.add_argument("--tokens", type=int, default=4096, help="per shard of `overhead`")
+    parser.add_argument("--repeats", type=int, default=2, help="of `overhead`")
     parser.add_argument("--contexts", type=int, default=256)
     asked = parser.parse_args()
     model = arm.load("minilm")
@@ -211,7 +212,7 @@ if __name__ == "__main__":
             losses(model, planned, truth)
     if "overhead" in asked.parts:
         with cores(1):
-            overhead(model, asked.shards, asked.tokens)
+            overhead(model, asked.shards, asked.tokens, asked.repeats)
     if "ways" in asked.parts:
         with cores(1):
             ways(model, planned)

@@ -1,21 +1,30 @@
 """A survey beside what people would use instead: same model, same tokens, same numbers out; time and peak memory.
 
-    python benchmarks/peers.py [--model minilm] [--contexts 64 512] [--length 128] [--sides survey two-pass kept]
+    python benchmarks/peers.py [--model minilm] [--contexts 64 512] [--length 128] [--sides two-pass kept ...]
+    python benchmarks/peers.py --model smollm2 --contexts 16 --sides lens lens-resid nnsight --python PYTHON
 
-Sides: `survey` (the pass and its tables), `two-pass` (float32, after the public code of the decomposition: all
-states kept, means in a first pass, covariances, context basis and residual with a second one), `kept` (transformers'
-output_hidden_states of all windows kept in memory, then numpy). Every side runs in a process of its own and gives mean,
+Sides beside `survey` (the pass and its tables, of the layers): `two-pass` (float32, after the public code of the
+decomposition: all states kept, means in a first pass, covariances, context basis and residual with a second one);
+`kept` (transformers' output_hidden_states of all windows kept in memory, then numpy); `lens` (TransformerLens,
+`run_with_cache` of all windows as it is), `lens-resid` (the same in batches, its residual streams alone kept);
+`nnsight` (the same states saved in traces, kept). The last three need PYTHON, one of an environment that has these
+packages beside ours; they read the last state before the final norm, as a survey does, the first two after it: compare
+those on a model without one (minilm). Every side runs in a process of its own, sides alternating, and gives mean,
 positional basis and covariance of every layer, which are compared with the survey's. Time is that of the work without
-loading the model; memory the peak of the process less what it had after loading and drawing the windows.
+loading the model; memory the peak of the process less what it had after loading and drawing the windows. Medians of
+--repeats.
 """
 
 import argparse
 import json
+import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -80,20 +89,81 @@ def two_pass(view, tokens):
     return mean, position, matrix / (count * total.shape[1])
 
 
+@cache
+def bridged(view):
+    """TransformerLens around the loaded model."""
+    from transformer_lens.model_bridge import TransformerBridge
+
+    return TransformerBridge.boot_transformers(view.model.config._name_or_path, hf_model=view.model)
+
+
+def residual_of(cache, blocks):
+    """The states of every layer in a cache."""
+    names = ["blocks.0.hook_resid_pre", *(f"blocks.{block}.hook_resid_post" for block in range(blocks))]
+    return np.stack([cache[name].numpy() for name in names])
+
+
+def lens(view, tokens):
+    """One `run_with_cache` of all windows."""
+    import torch
+
+    with torch.inference_mode():
+        _, cache = bridged(view).run_with_cache(torch.from_numpy(tokens))
+    return decomposed(residual_of(cache, view.n_blocks))
+
+
+def lens_resid(view, tokens):
+    """`run_with_cache` in batches, residual streams alone."""
+    import torch
+
+    model, parts = bridged(view), []
+    with torch.inference_mode():
+        for start in range(0, len(tokens), BATCH):
+            batch = torch.from_numpy(tokens[start : start + BATCH])
+            _, cache = model.run_with_cache(batch, names_filter=lambda name: "hook_resid_" in name)
+            parts.append(residual_of(cache, view.n_blocks))
+    return decomposed(np.concatenate(parts, 1))
+
+
+def nnsight(view, tokens):
+    """The states of every layer saved in traces."""
+    import torch
+    from nnsight import NNsight
+
+    model, parts = NNsight(view.backbone), []
+    for start in range(0, len(tokens), BATCH):
+        batch = torch.from_numpy(tokens[start : start + BATCH])
+        with torch.inference_mode():
+            with model.trace(input_ids=batch, use_cache=False):
+                saved = list().save()  # noqa: C408  (a trace marks calls)
+                saved.append(model.layers[0].input)
+                for layer in model.layers:
+                    saved.append(layer.output)
+            parts.append(np.stack([states.numpy() for states in saved]))
+    return decomposed(np.concatenate(parts, 1))
+
+
 def survey(view, tokens):
-    """The pass and its tables: no measure, no file."""
+    """The pass and its tables, of the layers as all sides: no measure, no file."""
     from armillary.surveys.engines.local import local
     from armillary.surveys.preparing import prepared
     from armillary.surveys.settings import Settings
     from armillary.surveys.tables import captured_groups
 
-    plan = prepared(view, tokens, Settings.of(contexts=len(tokens), length=tokens.shape[1], outliers="keep")).plan
+    plan = prepared(
+        view, tokens, Settings.of(contexts=len(tokens), length=tokens.shape[1], outliers="keep", sites="residual")
+    ).plan
     state, first = local(view, plan, lambda windows: None)
-    residual = captured_groups(state, plan, first, attention=True)["residual"]
+    residual = captured_groups(state, plan, first, attention=False)["residual"]
     return tuple(residual[name].values for name in ("mean", "position_basis", "covariance"))
 
 
-WORK = {"survey": survey, "two-pass": two_pass, "kept": kept}
+WORK = {
+    **{"survey": survey, "two-pass": two_pass, "kept": kept},
+    **{"lens": lens, "lens-resid": lens_resid, "nnsight": nnsight},
+}
+ELSEWHERE = ("lens", "lens-resid", "nnsight")
+"""Sides whose packages lie in an environment of their own."""
 
 
 def child(side, given):
@@ -108,6 +178,8 @@ def child(side, given):
     view = arm.load(given.model)
     tokens = draw(view, "python-code", Settings.of(contexts=given.contexts[0], length=given.length)).tokens
     hidden(view, tokens[:BATCH])
+    if side.startswith("lens"):
+        bridged(view)
     base, peak, done = data(), [0], threading.Event()
 
     def watch():
@@ -130,7 +202,10 @@ def measured(side, contexts, given, folder):
     numbers = f"{folder}/{side}-{contexts}.npz"
     options = ["--model", given.model, "--contexts", str(contexts), "--length", str(given.length)]
     options += ["--threads", str(given.threads), "--side", side, "--numbers", numbers]
-    done = subprocess.run([sys.executable, __file__, *options], capture_output=True, text=True, check=False)
+    python = given.python if side in ELSEWHERE else sys.executable
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] / "src")}
+    command = [python, "-W", "ignore", __file__, *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         sys.exit(done.stderr)
     with np.load(numbers) as held:
@@ -139,15 +214,21 @@ def measured(side, contexts, given, folder):
 
 def compared(contexts, given, folder):
     """One row per side: ratios to the survey, and how far its numbers are from the survey's."""
-    mine, truth = measured("survey", contexts, given, folder)
-    print(f"{given.model}, {contexts} windows of {given.length} tokens:", flush=True)
-    for side in given.sides:
-        found, numbers = (mine, truth) if side == "survey" else measured(side, contexts, given, folder)
-        off = max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(numbers, truth, strict=True))
+    print(f"{given.model}, {contexts} windows of {given.length} tokens, medians of {given.repeats}:", flush=True)
+    sides = ["survey", *given.sides]
+    rows, numbers = {side: [] for side in sides}, {}
+    for repeat in range(given.repeats):
+        for side in sides[:: 1 if repeat % 2 == 0 else -1]:
+            found, numbers[side] = measured(side, contexts, given, folder)
+            rows[side].append(found)
+    middle = {side: {key: statistics.median(row[key] for row in rows[side]) for key in rows[side][0]} for side in sides}
+    mine, truth = middle["survey"], numbers["survey"]
+    for side, found in middle.items():
+        off = max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(numbers[side], truth, strict=True))
         print(
             f"  {side:10} {found['seconds']:6.1f} s (CPU {found['cpu']:.1f}), {found['bytes'] / 1e6:6.0f} MB: "
-            f"{found['cpu'] / mine['cpu']:.2f} × the CPU time, {found['bytes'] / mine['bytes']:.1f} × the memory, "
-            f"numbers within {off:.0e}",
+            f"{found['seconds'] / mine['seconds']:.2f} × the time ({found['cpu'] / mine['cpu']:.2f} × CPU), "
+            f"{found['bytes'] / mine['bytes']:.1f} × the memory, numbers within {off:.0e}",
             flush=True,
         )
 
@@ -158,12 +239,16 @@ if __name__ == "__main__":
     parser.add_argument("--contexts", type=int, nargs="+", default=[64, 512])
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--sides", nargs="+", default=list(WORK), choices=list(WORK))
+    parser.add_argument("--sides", nargs="+", default=["two-pass", "kept"], choices=list(WORK)[1:])
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--python", help="of an environment with TransformerLens and nnsight")
     parser.add_argument("--side", choices=list(WORK))
     parser.add_argument("--numbers")
     asked = parser.parse_args()
     if asked.side:
         child(asked.side, asked)
+    elif asked.python is None and (lacking := set(asked.sides) & {*ELSEWHERE}):
+        parser.error(f"{', '.join(sorted(lacking))}: expected --python, an environment with that package")
     else:
         with tempfile.TemporaryDirectory() as place:
             for count in asked.contexts:

@@ -43,20 +43,17 @@ def fed(name, first, count):
         base = Path(temporary)
         (base / "valid").mkdir()
         reader.begin(base / "valid")
-        for start in range(first, first + count, reader.batch):
-            seeds = range(start, min(start + reader.batch, first + count))
-            folders = []
-            for seed in seeds:
-                folders.append(base / str(seed))
-                folders[-1].mkdir()
-                reader.spoil(folders[-1], np.random.default_rng(seed))
-            reader.ahead(folders)
-            for seed, folder in zip(seeds, folders, strict=True):
+        for seed in range(first, first + count):
+            folder = base / str(seed)
+            folder.mkdir()
+            reader.spoil(folder, np.random.default_rng(seed))
+            outcome = one(reader, folder)
+            if outcome.startswith(("slow", "hang")):  # once more: what else the machine does, or a pause, is no find
                 outcome = one(reader, folder)
-                found[outcome.split(":")[0]] += 1
-                if outcome not in ("read", "refused"):
-                    finds.append([seed, outcome])
-                shutil.rmtree(folder, ignore_errors=True)
+            found[outcome.split(":")[0]] += 1
+            if outcome not in ("read", "refused"):
+                finds.append([seed, outcome])
+            shutil.rmtree(folder, ignore_errors=True)
     return dict(found), finds
 
 
@@ -87,7 +84,7 @@ def one(reader, folder):
         )
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    if outcome in ("read", "refused") and time.monotonic() - began > SECONDS and time.process_time() > 0:
+    if outcome in ("read", "refused") and time.monotonic() - began > SECONDS:
         outcome = f"slow: {time.monotonic() - began:.0f} s"
     if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before > KILOBYTES:
         outcome = "memory: over 1 GB"

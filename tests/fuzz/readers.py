@@ -1,6 +1,5 @@
 """What reads files of strangers: for each, a valid input to begin with, a way to spoil it, and the reading itself."""
 
-import contextlib
 import gzip
 import io
 import json
@@ -9,132 +8,13 @@ import struct
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
-import h5py
-import numpy as np
-from mutators import NUMBERS, anything, damaged, deep, mutated, text_of
+from gguf_reader import Gguf, GgufModel
+from mutators import anything, damaged, deep, mutated, text_of
+from reader import Reader
+from run_reader import Results
 
 from armillary.errors import ArmillaryError
-
-
-class Reader:
-    """One kind of input: `begin` makes a valid one, `spoil` another from it in a folder, `read` reads that folder."""
-
-    batch = 1
-
-    def begin(self, folder: Path) -> None:
-        raise NotImplementedError
-
-    def spoil(self, folder: Path, rng: Any) -> None:
-        raise NotImplementedError
-
-    def read(self, folder: Path) -> None:
-        raise NotImplementedError
-
-    def ahead(self, folders: list[Path]) -> None:
-        """What can be done for several inputs at once."""
-
-
-class Results(Reader):
-    """A run: its structure, its attributes, its values, its bytes."""
-
-    batch = 40
-
-    def begin(self, folder):
-        import tiny_run
-
-        self.run = tiny_run.named(folder).folder
-        self.files = sorted(path.name for path in self.run.glob("*.nc"))
-
-    def spoil(self, folder, rng):
-        from hostile_results import SPOILT
-
-        name = self.files[int(rng.integers(len(self.files)))]
-        for file in self.files:
-            shutil.copy(self.run / file, folder / file)
-        path = folder / name
-        if rng.random() < 0.3:
-            path.write_bytes(damaged(path.read_bytes(), rng))
-            return
-        with h5py.File(path, "r+") as file:
-            file.attrs.pop("armillary_checksums", None)
-            for _ in range(int(rng.integers(1, 4))):
-                group = file[list(file)[int(rng.integers(len(file)))]]
-                if not isinstance(group, h5py.Group) or not len(group):
-                    continue
-                group.attrs.pop("armillary_checksums", None)
-                array = list(group)[int(rng.integers(len(group)))]
-                self.change(file, group, array, rng)
-            if rng.random() < 0.05 and "norms" in file:
-                how = SPOILT[int(rng.integers(len(SPOILT)))]
-                if not how.__name__.startswith(("tens", "gzip", "too")):
-                    with contextlib.suppress(ValueError, KeyError, OSError, RuntimeError, TypeError):
-                        how(file, folder)
-
-    def change(self, file, group, name, rng):
-        array = group[name]
-        if not isinstance(array, h5py.Dataset):
-            return
-        match int(rng.integers(7)):
-            case 0:
-                del group[name]
-            case 1:
-                place = [file, group, array][int(rng.integers(3))]
-                self.attribute(place, rng)
-            case 2 if array.dtype.kind in "iuf" and array.size:
-                values = array[...].ravel()
-                for at in rng.integers(array.size, size=int(rng.integers(1, 5))):
-                    number = NUMBERS[int(rng.integers(len(NUMBERS)))]
-                    with np.errstate(all="ignore"):
-                        values[at] = np.array(float(number)).astype(values.dtype)
-                array[...] = values.reshape(array.shape)
-            case 3 if array.dtype.kind == "f" and array.size:
-                array[...] = np.full(array.shape, [np.nan, np.inf, -1, 0, 1e300][int(rng.integers(5))], array.dtype)
-            case 4 if array.dtype.kind == "O" and array.size:
-                texts = np.array([str(anything(rng))[:200].replace("\0", "").encode(errors="replace").decode()
-                                  for _ in range(array.size)], object)  # fmt: skip
-                array[...] = texts.reshape(array.shape)
-            case 5:
-                shape = tuple(int(size) for size in rng.integers(0, 5, size=int(rng.integers(0, 4))))
-                kind = ["f8", "i4", "u1", ">f4", "f2", "S3", "c16"][int(rng.integers(7))]
-                del group[name]
-                group.create_dataset(name, data=np.zeros(shape, kind))
-            case 6:
-                others = [other for other in group if other != name]
-                if others:
-                    other = others[int(rng.integers(len(others)))]
-                    del group[name]
-                    group[name] = group[other]
-
-    def attribute(self, place, rng):
-        names = list(place.attrs)
-        name = names[int(rng.integers(len(names)))] if names else "x"
-        value = anything(rng)
-        try:
-            if rng.random() < 0.2:
-                del place.attrs[name]
-            else:
-                value = value if isinstance(value, int | float | str) else json.dumps(value)
-                place.attrs[name] = value
-        except (ValueError, OverflowError, OSError, KeyError, TypeError, RuntimeError):
-            pass
-
-    def ahead(self, folders):
-        from armillary.results import inspection
-
-        paths = [folder / file for folder in folders for file in self.files]
-        self.known = dict(zip(map(str, paths), inspection.answers(paths), strict=True))
-
-    def read(self, folder):
-        from armillary.printing import overview
-        from armillary.results import inspection, store
-
-        with mock.patch.object(inspection, "answers", lambda paths: [self.known[str(path)] for path in paths]):
-            run = store.open(folder)
-            run.results.load()
-            overview.overview(run).printed  # noqa: B018
 
 
 def llama(folder):
@@ -178,54 +58,6 @@ def spoilt_safetensors(raw, rng):
         head = deep(100_000).encode()
     declared = len(head) if rng.random() < 0.9 else int(rng.choice([0, 1, 2**31, 2**62]))
     return declared.to_bytes(8, "little") + head + raw[8 + length :]
-
-
-class Gguf(Reader):
-    """A GGUF file made of parts that lie."""
-
-    def begin(self, folder):
-        import gguf  # noqa: F401
-        import transformers  # noqa: F401
-
-    def spoil(self, folder, rng):
-        def number():
-            large = NUMBERS[int(rng.integers(len(NUMBERS)))]
-            return int(large) % 2**64 if abs(large) < 1e40 else 2**63
-
-        def lie(true):
-            return true if rng.random() < 0.9 else number()
-
-        def text(letters):
-            return struct.pack("<Q", lie(len(letters))) + letters
-
-        keys = [b"general.architecture", b"llama.block_count", b"llama.embedding_length", b"llama.context_length"]
-        keys += [b"llama.attention.head_count", b"tokenizer.ggml.tokens", b"x"]
-        body = b""
-        for _ in range(count := int(rng.integers(0, 8))):
-            kind = int(rng.integers(0, 14))
-            body += text(keys[int(rng.integers(len(keys)))]) + struct.pack("<I", kind)
-            if kind == 8:
-                body += text(b"llama")
-            elif kind == 9:
-                inner = int(rng.integers(0, 11))
-                body += struct.pack("<IQ", inner, lie(2)) + bytes(16)
-            else:
-                body += struct.pack("<Q", number())[: {0: 1, 1: 1, 2: 2, 3: 2, 7: 1, 10: 8, 11: 8, 12: 8}.get(kind, 4)]
-        tensors = b""
-        for _ in range(weights := int(rng.integers(0, 4))):
-            axes = int(rng.integers(0, 6))
-            tensors += text(b"token_embd.weight") + struct.pack("<I", axes)
-            tensors += b"".join(struct.pack("<Q", lie(4)) for _ in range(axes))
-            tensors += struct.pack("<IQ", int(rng.integers(0, 40)), lie(0))
-        head = b"GGUF" + struct.pack("<IQQ", int(rng.choice([2, 3, 3, 3, 1, 9])), lie(weights), lie(count))
-        raw = head + body + tensors + bytes(256)
-        (folder / "a.gguf").write_bytes(damaged(raw, rng) if rng.random() < 0.2 else raw)
-
-    def read(self, folder):
-        from armillary.models.sources.gguf import dequantised
-
-        with mock.patch.dict("os.environ", {"ARMILLARY_CACHE": str(folder / "cache")}):
-            dequantised(folder / "a.gguf")
 
 
 @dataclass
@@ -395,6 +227,7 @@ READERS = {
     "tokenizer-config": Model("tokenizer_config.json"),
     "safetensors": Model("model.safetensors"),
     "gguf": Gguf(),
+    "gguf-model": GgufModel(),
     "jsonl": Text(".jsonl"),
     "jsonl-gz": Text(".jsonl.gz"),
     "text-gz": Text(".txt.gz"),

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from feeding import fed
 from readers import READERS
 
-QUICK = ["toml", "wheel", "jsonl", "jsonl-gz", "text-gz", "gguf"]
+QUICK = ["toml", "wheel", "jsonl", "jsonl-gz", "text-gz", "gguf", "gguf-model"]
 """Readers whose inputs take milliseconds."""
 
 BLOCK, NIGHTLY = 2_000, 20_000

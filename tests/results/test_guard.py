@@ -1,12 +1,15 @@
 """A results file is data from a stranger: whatever it holds, it is refused in one line, quickly, in little memory."""
 
+import os
 import resource
+import sys
 import time
 
 import pytest
 from hostile_results import SENT, SPOILT, spoilt, valid
 
 import armillary as arm
+from armillary.cli import main
 from armillary.errors import StoreError
 
 
@@ -37,3 +40,40 @@ def test_a_hostile_file_is_refused_in_one_line(tmp_path, how):
 @pytest.mark.parametrize("made", SENT, ids=lambda made: made.__name__)
 def test_what_is_no_file_or_declares_more_than_it_holds_is_refused(tmp_path, made):
     refused(made(tmp_path))
+
+
+def ended(arguments, said):
+    """Exit code and used resources of a command in a fork of this process, which says what it says to a file."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.dup2(said.fileno(), 1)
+        os.dup2(said.fileno(), 2)
+        sys.argv = ["armillary", *arguments]
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+        code = 1
+        try:
+            main()
+        except SystemExit as left:
+            code = left.code
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    _, status, used = os.wait4(child, 0)
+    return os.waitstatus_to_exitcode(status), used
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("how", [*SPOILT, *SENT], ids=lambda how: how.__name__)
+def test_every_command_refuses_it_in_one_line_with_code_2(tmp_path, how):
+    folder = spoilt(tmp_path, how) if how in SPOILT else how(tmp_path)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for command in ("show", "report", "measure"):
+        with (tmp_path / command).open("w+") as said:
+            code, used = ended([command, str(folder)], said)
+        line = (tmp_path / command).read_text()
+        assert code == 2, line
+        assert line.startswith(f"armillary: {folder / 'states.nc'} is not a results file"), line
+        assert line.count("\n") == 1
+        assert used.ru_maxrss - before < 500_000
+        assert used.ru_utime + used.ru_stime < 20  # of the processor, all imports in it

@@ -10,6 +10,7 @@ from typing import Any
 import xarray as xr
 
 from armillary.measures import dimension, ranks, smoothness
+from armillary.measures.heldout import FOLDS
 from armillary.results import store
 from armillary.results.former import completed, renamed
 from armillary.results.labels import labelled
@@ -26,13 +27,26 @@ COORDINATES = {
 """What stands along the axes that measures bring with them."""
 
 
+SHAPE = ("d_model", "position")
+"""The axes that say how much memory a measure needs."""
+
 WORK = 2**31
 """About how many bytes the layers that are measured at the same time may work in: wide models have fewer at a time."""
 
 
-def measuring_threads(width: int) -> int:
-    """How many layers of this width are measured at a time."""
-    return max(1, min(os.cpu_count() or 1, WORK // (64 * width**2)))
+def working_bytes(width: int, length: int) -> int:
+    """What the measures of one layer work in: the largest of them, as counted of their arrays.
+
+    Held-out energies take the folds' curves two and a half times in float64, the smoothness of a basis 18 matrices of
+    position × position, the largest variance a covariance in float64; all others less than 16 MB.
+    """
+    curves = 8 * length * width
+    return max(5 * FOLDS * curves // 2, 18 * 8 * length**2 + curves, 8 * width**2 + 2 * curves, 1 << 24)
+
+
+def measuring_threads(width: int, length: int) -> int:
+    """How many layers of this width, and windows of this length, are measured at a time."""
+    return max(1, min(os.cpu_count() or 1, WORK // working_bytes(width, length)))
 
 
 def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
@@ -41,7 +55,7 @@ def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     for name, group in GROUPS.items():
         if group.measures and group.inputs[0] in groups:
             arrays = inputs(group.inputs, {**groups, **results})
-            each = partial(side_by_side, threads=measuring_threads(width_of(arrays)))
+            each = partial(side_by_side, threads=measuring_threads(*(longest(arrays, axis) for axis in SHAPE)))
             made = measures_of(group.measures, arrays, each)
             if made:
                 whole = with_coordinates(xr.merge(made, join="exact"))
@@ -50,9 +64,9 @@ def measured(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     return results
 
 
-def width_of(arrays: Mapping[str, Any]) -> int:
-    """The width of the states that measures are made from; 1 where there are none."""
-    return max((array.sizes.get("d_model", 1) for array in arrays.values()), default=1)
+def longest(arrays: Mapping[str, Any], axis: str) -> int:
+    """The length of an axis of what measures are made from; 1 where none of it has one."""
+    return max((array.sizes.get(axis, 1) for array in arrays.values()), default=1)
 
 
 def measures_of(

@@ -10,7 +10,7 @@ import psutil
 from armillary.attention.pattern_sums import BINS
 from armillary.errors import RequestError
 from armillary.measures.heldout import FOLDS
-from armillary.results.measuring import measuring_threads
+from armillary.results.measuring import measuring_threads, working_bytes
 from armillary.surveys.plan import SAMPLE, Plan
 from armillary.surveys.rooms import LARGE
 from armillary.surveys.running import AT_ONCE
@@ -18,9 +18,6 @@ from armillary.surveys.shelving import ROOM
 
 AMPLE, SHARE = 4.0, 0.6
 """Gigabytes, and the part of free memory, that a pass may take before its total rests on disk, if nobody says more."""
-
-WORK = 8
-"""How many matrices of d_model × d_model a measure works with."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +71,8 @@ def table_bytes(plan: Plan, shape: Shape, *, rest: bool) -> int:
 
 def measure_bytes(plan: Plan, shape: Shape) -> int:
     """The most while layers are measured, a few at a time: results that are in memory, and matrices at work."""
-    return (
-        WORK * 8 * shape.d_model**2 * measuring_threads(shape.d_model)
-        + room_bytes(plan, shape)
-        + kept_bytes(plan, shape)
-    )
+    size = shape.d_model, len(plan.positions)
+    return working_bytes(*size) * measuring_threads(*size) + room_bytes(plan, shape) + kept_bytes(plan, shape)
 
 
 def position_table(plan: Plan, shape: Shape) -> int:

@@ -1,50 +1,12 @@
 """GGUF files: dequantised once into the cache, refused when cut or damaged."""
 
-import gguf
 import pytest
 import torch
 import transformers
+from tiny_gguf import write_gguf
 
 from armillary.errors import SourceError
 from armillary.models import load
-
-WIDTH, BLOCKS, HEADS = 32, 2, 4
-
-
-def write_gguf(path):
-    """A tiny model of random weights, with a byte-pair tokenizer of few tokens."""
-    tokens = ["<unk>", "<s>", "</s>", "a", "b", "c", "ab", "Ġ"]
-    generator = torch.Generator().manual_seed(0)
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_context_length(64)
-    writer.add_embedding_length(WIDTH)
-    writer.add_block_count(BLOCKS)
-    writer.add_feed_forward_length(48)
-    writer.add_head_count(HEADS)
-    writer.add_head_count_kv(2)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_freq_base(10000.0)
-    writer.add_rope_dimension_count(WIDTH // HEADS)
-    writer.add_vocab_size(len(tokens))
-    writer.add_tokenizer_model("gpt2")
-    writer.add_token_list(tokens)
-    writer.add_token_merges(["a b"])
-    writer.add_bos_token_id(1)
-    writer.add_eos_token_id(2)
-    shapes = {"token_embd": (len(tokens), WIDTH), "output_norm": (WIDTH,), "output": (len(tokens), WIDTH)}
-    for block in range(BLOCKS):
-        shapes |= {f"blk.{block}.{name}": (WIDTH, WIDTH) for name in ("attn_q", "attn_output")}
-        shapes |= {f"blk.{block}.{name}": (WIDTH // 2, WIDTH) for name in ("attn_k", "attn_v")}
-        shapes |= {f"blk.{block}.{name}": (48, WIDTH) for name in ("ffn_gate", "ffn_up")}
-        shapes |= {f"blk.{block}.{name}": (WIDTH,) for name in ("attn_norm", "ffn_norm")}
-        shapes[f"blk.{block}.ffn_down"] = (WIDTH, 48)
-    for name, shape in shapes.items():
-        writer.add_tensor(f"{name}.weight", (torch.randn(shape, generator=generator) / 4).numpy())
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
 
 
 @pytest.fixture
@@ -99,5 +61,14 @@ def test_a_conversion_that_fails_leaves_no_entry(file, cache, monkeypatch):
         "transformers.AutoTokenizer.from_pretrained", lambda *_, **__: (_ for _ in ()).throw(ValueError("x"))
     )
     with pytest.raises(SourceError, match=r"transformers can read at .*tiny\.gguf, got an error \(x\): fetch it again"):
+        load(file)
+    assert not entries(cache)
+
+
+def test_a_tensor_of_another_shape_than_the_model_has_is_one_line(file, cache):
+    raw = file.read_bytes()
+    width = raw.index(b"llama.feed_forward_length") + len("llama.feed_forward_length") + 4
+    file.write_bytes(raw[:width] + (40).to_bytes(4, "little") + raw[width + 4 :])
+    with pytest.raises(SourceError, match=r"transformers can read at .*tiny\.gguf, got an error .*: fetch it again"):
         load(file)
     assert not entries(cache)

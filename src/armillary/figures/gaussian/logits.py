@@ -105,7 +105,7 @@ FIGURES = (
         "Variance of every head's logits between neighbouring tokens, over windows at given positions: measured, and "
         "predicted from means and covariances of its queries and keys as if they were jointly Gaussian. The mean would "
         "be right for any law; the variance holds products of four numbers, so what is off here is the assumption.",
-        "Var qᵀCk = tr(CΣ_kCᵀΣ_q) + tr((CΣ_kq)²) + terms of the means; C the scale and the rotation",
+        "Var qᵀCk = tr(C Σ_k CᵀΣ_q) + tr((C Σ_kq)²) + terms of the means; C the scale and the rotation",
         "Wertich, equations 6.2 and 6.3, corrected and completed",
     ),
     Figure(

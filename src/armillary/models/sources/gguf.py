@@ -55,11 +55,11 @@ def _convert(path: Path, folder: Path) -> None:
     with quiet(), offline(), Reading(f"a GGUF file that transformers can read at {path}"):
         quantised = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32, local_files_only=True)
         tokenizer = AutoTokenizer.from_pretrained(**where, local_files_only=True)
-    config = quantised.config
-    # transformers refuses to save a model that still says it is quantised; its tensors are plain by now.
-    del config.quantization_config
-    with quiet():
+        config = quantised.config
+        # transformers refuses to save a model that still says it is quantised; its tensors are plain by now.
+        del config.quantization_config
         plain = type(quantised)(config)
         plain.load_state_dict(quantised.state_dict())
+    with quiet():
         plain.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
