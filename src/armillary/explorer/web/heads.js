@@ -94,7 +94,7 @@ function scaleOf(found) {
 function leastOf(found, moved) {
   const [low, high] = extent(found);
   const at = (step) => (step === 0 ? low : low + ((high - low) * step) / STEPS);
-  const words = found.name === KIND ? "score of its kind" : found.label;
+  const words = found.name === KIND ? "a score of their kind of" : found.label;
   const start = state().least === "" || high <= low ? 0 : Math.round((STEPS * (Number(state().least) - low)) / (high - low));
   return slider(`Only heads with ${words} at least`, STEPS, within(start, STEPS), (step) => {
     change({ least: step === 0 ? "" : Number(at(step).toPrecision(4)) });
