@@ -68,8 +68,8 @@ def smooth(results: xr.DataTree) -> Said:
     above, best = smoother(results), largest(share.value)
     null = optional(results, "position/low_frequency_share_null", frequency=highest)
     low, high = 100 * share.low[best], 100 * share.high[best]
-    ends = f"; {number(low)} to {number(high)} without any one group" if np.isfinite(low + high) else ""
-    held = f"Low frequencies hold up to {number(100 * float(share.value[best]))} % of energy (layer {best}{ends})"
+    ends = f" (leave-one-out {number(low)} to {number(high)})" if np.isfinite(low + high) else ""
+    held = f"Low frequencies hold up to {number(100 * float(share.value[best]))} %{ends} of energy (layer {best})"
     curve = Curve(100 * share.value, None if null is None else 100 * null)
     if above is None:
         return Said(UNCLEAR, f"{held}; no null", curve)
