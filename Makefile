@@ -42,10 +42,10 @@ pictures: install
 	rm -rf runs/pictures
 	$(BIN)/armillary survey smollm2 --corpus wikitext2 --heads --out runs/pictures
 	$(BIN)/armillary heads runs/pictures
-	$(BIN)/python docs/pictures/draw.py runs/pictures
+	$(BIN)/python docs/making/pictures.py runs/pictures
 
 test: install
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not nightly"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not nightly" --durations=40 --durations-min=3
 
 nightly: wheel
 	$(BIN)/python -m pytest -m nightly

@@ -142,7 +142,7 @@ def test_every_figure_that_a_page_draws_exists():
 
 def test_the_page_of_the_schema_is_the_schema():
     page = (ROOT / "docs/schema.md").read_text(encoding="utf-8")
-    assert page == markdown(), "run: python -m armillary.schema_doc > docs/schema.md"
+    assert page == markdown(), "run: python -m armillary.results.schema_page > docs/schema.md"
 
 
 def test_the_page_of_the_schema_is_what_its_module_prints():

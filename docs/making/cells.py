@@ -2,6 +2,7 @@
 
 import plotly.graph_objects as go
 from docutils import nodes
+from jupyter_client import AsyncKernelManager
 from myst_nb.core import render
 
 from making.drawing import plot
@@ -26,5 +27,9 @@ class Figures:
 
 
 def install() -> None:
-    """Myst-nb finds such classes in installed packages; this one belongs to the site alone."""
+    """Myst-nb finds such classes in installed packages; this one belongs to the site alone.
+
+    The kernel of notebooks is spoken to through files of this user: it warns of ports, which others could read.
+    """
     render.load_mime_renders = lambda: [Figures]
+    AsyncKernelManager.transport.default_value = "ipc"

@@ -5,21 +5,13 @@ links to a page or place that is not there. With a second folder, pictures of ev
 """
 
 import re
-import shutil
 import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import chromium
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
 
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 OWN = ("genindex.html", "search.html", "py-modindex.html", "report.html", "comparison.html")
 """Pages without links of ours, and those of the product, which its own tests visit."""
@@ -32,7 +24,7 @@ def main(folder: str, pictures: str | None = None) -> None:
     anchors = {page: places(page) for page in site.rglob("*.html")}
     problems = [f"{page.relative_to(site)}: {text}" for page in pages for text in broken(page, site, anchors)]
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        browser = chromium.started(driver)
         for page in pages:
             problems += [f"{page.relative_to(site)}: {text}" for text in visited(browser, page, site, pictures)]
         browser.close()

@@ -2,13 +2,13 @@
 
 import base64
 import os
-import shutil
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
 
+import chromium
 import pytest
 import uvicorn
 from playwright.sync_api import Page, sync_playwright
@@ -16,15 +16,6 @@ from playwright.sync_api import Page, sync_playwright
 import armillary as arm
 from armillary.explorer.app import application
 from armillary.explorer.serving import bound
-
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 INK = """async (picture) => {
   const image = new Image();
@@ -81,25 +72,24 @@ def complaint(said):
 
 
 @pytest.fixture(scope="module")
-def chromium():
+def browser():
     """Debian's Chromium. Without it tests are skipped, unless everything must run: then they fail."""
-    path = shutil.which("chromium")
-    if path is None:
+    if chromium.path() is None:
         missing = "chromium is not installed: run `make browser`"
         (pytest.fail if os.environ.get("ARMILLARY_MUST_RUN_ALL") == "1" else pytest.skip)(missing)
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
+        started = chromium.started(driver)
+        yield started
+        started.close()
 
 
 @pytest.fixture
-def visit(chromium):
+def visit(browser):
     """Open an address in a window of some width, light or dark, and watch it."""
     opened = []
 
     def go(address, width=1280, height=800, scheme="light"):
-        context = chromium.new_context(
+        context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=width < 500
         )
         opened.append(context)
@@ -114,9 +104,9 @@ def visit(chromium):
 
 
 @pytest.fixture
-def ink(chromium):
+def ink(browser):
     """Measure a picture: its share of pixels unlike the corner, and the corner's colour."""
-    context = chromium.new_context()
+    context = browser.new_context()
     page = context.new_page()
 
     def measured(picture: bytes):
@@ -127,11 +117,11 @@ def ink(chromium):
 
 
 @pytest.fixture
-def answered_after(chromium):
+def answered_after(browser):
     """Open a report in a window of its own; the milliseconds from navigation until its answers are on screen."""
 
     def milliseconds(address):
-        context = chromium.new_context(viewport={"width": 1280, "height": 800})
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
         page = context.new_page()
         page.add_init_script(ANSWERED)
         page.goto(address)

@@ -177,22 +177,22 @@ def named(tmp_path_factory):
 PARTS = {
     "states.nc": {
         "layers": ".cards[data-layer='0']",
-        "heads": "text=Not in this run. `armillary survey --heads` adds it.",
-        "figures": "text=`armillary heads` adds it.",
+        "heads": "text=Not in this run. armillary survey --heads adds it.",
+        "figures": "text=armillary heads adds it.",
         "ask": "text=Shares of position, context and residual by layer",
         "": ".cards[data-layer='0']",
     },
     "heads.nc": {
-        "layers": "text=Not in this run. `armillary survey` adds it.",
+        "layers": "text=Not in this run. armillary survey adds it.",
         "heads": "[role=gridcell]",
-        "figures": "text=`armillary heads` adds it.",
-        "ask": "text=Shares by layer: Not in this run. `armillary survey` adds it.",
+        "figures": "text=armillary heads adds it.",
+        "ask": "text=Shares by layer: Not in this run. armillary survey adds it.",
         "": "[role=gridcell]",
     },
     "names.nc": {
-        "layers": "text=Not in this run. `armillary survey` adds it.",
+        "layers": "text=Not in this run. armillary survey adds it.",
         "heads": "[role=gridcell]",
-        "figures": "text=`armillary survey --heads` adds it.",
+        "figures": "text=armillary survey --heads adds it.",
         "ask": "text=expected a run with /attention, got /",
         "": "[role=gridcell]",
     },
@@ -224,6 +224,15 @@ def test_a_figure_that_fails_is_named_in_its_place_and_the_page_goes_on(
         tab.wait_for_selector(".card .error:has-text('This figure failed: head-grid (KeyError')", timeout=LONG)
         tab.wait_for_selector(".busy", state="detached", timeout=LONG)
         assert tab.locator(".card .main-svg").count() > 1
+
+
+def test_commands_in_sentences_are_code_and_no_backtick_is_left(named, tmp_path, visit, served, at):
+    with served(tiny_run.holding(named, tmp_path / "run", "states.nc")) as address:
+        for view in ("heads", "figures"):
+            tab = visit(at(address, view=view)).page
+            tab.wait_for_selector("code:has-text('armillary')", timeout=LONG)
+            tab.wait_for_selector(".busy", state="detached", timeout=LONG)
+            assert "`" not in tab.inner_text("main")
 
 
 def test_the_glossary_opens_at_the_end_of_every_view(page, visit):

@@ -237,9 +237,9 @@ def test_the_csv_of_the_map_of_heads_has_their_scores(small, visit):
     assert all("induction " in row["text"] and " %" in row["text"] for row in rows)
 
 
-def test_without_scripts_the_page_shows_titles_verdicts_and_tables(small, chromium, artefacts):
+def test_without_scripts_the_page_shows_titles_verdicts_and_tables(small, browser, artefacts):
     run, address = small
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, java_script_enabled=False)
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, java_script_enabled=False)
     page = context.new_page()
     page.goto(address)
     page.screenshot(path=artefacts / "report-without-scripts.png")

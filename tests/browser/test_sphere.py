@@ -99,6 +99,6 @@ def test_a_picture_of_it_is_downloaded(address, visit, kind, start):
     assert len(picture) > 20_000
 
 
-def test_a_file_of_it_is_not_blank(run, chromium, ink, tmp_path):
+def test_a_file_of_it_is_not_blank(run, browser, ink, tmp_path):
     picture = figure(run, "travel-paths", tmp_path / "paths.png").read_bytes()
     assert ink(picture)["share"] > 0.004

@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def drawn(folder, chromium):
+def drawn(folder, browser):
     """The command's file of that figure, in some format."""
 
     def picture(kind):

@@ -22,7 +22,7 @@ def test_the_first_time_the_model_is_read_and_then_the_run(command, folder, monk
     again = command("gaussian", folder, "--quiet")
     assert again[1] == out
     rows = json.loads(command("gaussian", folder, "--json")[1])
-    assert {"layer", "distance", "information", "information_se", "information_null"} <= set(rows[0])
+    assert {"layer", "distance", "information", "information_low", "information_null"} <= set(rows[0])
     heads = json.loads(command("gaussian", folder, "--heads", "--json")[1])
     assert {"block", "head", "distance", "variance", "variance_predicted", "log_ratio"} <= set(heads[0])
 

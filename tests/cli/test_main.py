@@ -41,16 +41,28 @@ def test_the_version_is_printed(armillary):
     assert armillary("--version") == (0, f"armillary {__version__}\n", "")
 
 
-def test_an_unknown_command_is_refused(armillary):
-    code, out, err = armillary("surwey")
-    assert (code, out) == (2, "")
-    assert "No such command 'surwey'" in err
-
-
-def test_an_unknown_flag_is_refused(armillary):
-    code, _, err = armillary("survey", "smollm2", "--contxts", "3")
-    assert code == 2
-    assert "No such option: --contxts" in err
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("surwey", "expected a command, got 'surwey': did you mean survey or measure?"),
+        ("--frob", "expected an option of `armillary`, got --frob: see `armillary --help`"),
+        ("survey", "expected the argument `model`, got none: see `armillary survey --help`"),
+        (
+            "survey minilm --contxts 3",
+            "expected an option of `armillary survey`, got --contxts: did you mean --contexts or --documents?",
+        ),
+        (
+            "survey minilm --contexts x",
+            "expected a valid integer for --contexts, got 'x': see `armillary survey --help`",
+        ),
+        ("survey minilm --contexts", "expected a value after --contexts, got none: see `armillary survey --help`"),
+        ("heads a b c", "expected no more words, got b c: see `armillary heads --help`"),
+        ("explore a --port x", "expected a valid integer for --port, got 'x': see `armillary explore --help`"),
+        ("train adition", "expected something to train, got 'adition': did you mean addition or addition-rotary?"),
+    ],
+)
+def test_words_that_make_no_command_are_refused_in_one_line_that_says_what_to_do(command, refused, typed, message):
+    assert refused(command(*typed.split())) == f"armillary: {message}\n"
 
 
 def test_the_installed_command_answers():

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import plotly
@@ -63,7 +64,7 @@ def test_a_run_says_what_can_be_chosen(client, run):
     assert facts["longest"] == 16
     assert [figure["name"] for figure in facts["figures"]] == [one.name for one in available(run.results)]
     assert {row["name"] for row in facts["measures"]} == {f"heads/{name}" for name in SCALARS}
-    assert facts["about"]["model"] == run.provenance["model"]
+    assert facts["about"]["model"] == Path(run.provenance["model"]).name, "not the path of the machine"
 
 
 def test_every_figure_of_the_run_is_drawn_with_its_words(client, run):

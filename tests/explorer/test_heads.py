@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import armillary as arm
 import made_up
@@ -103,13 +102,3 @@ def test_a_head_outside_the_stores_blocks_has_no_readings(whole):
     alone = arm.stores(view, block=1, words=["word1", "word2", "word3"], progress=False)
     assert heads.readings(alone.results, 0, 2) == []
     assert len(heads.readings(alone.results, 1, 2)) == 4
-
-
-def test_a_head_is_called_by_every_kind_that_it_is():
-    results = made_up.run_of(layers=3)
-    group = results["taxonomy"].to_dataset()
-    labels = (group.kind.dims, np.full(group.kind.shape, "induction,sink", dtype=object))
-    several = xr.DataTree.from_dict({"/taxonomy": group.assign(labels=labels)})
-    assert heads.every_kind(several, {"block": 0, "head": 1}) == "induction, attention sink"
-    plain = xr.DataTree.from_dict({"/taxonomy": group.drop_vars("labels", errors="ignore")})
-    assert heads.every_kind(plain, {"block": 0, "head": 1}) == KINDS.get(str(group.kind.values[0, 1]), "")

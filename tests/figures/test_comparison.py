@@ -51,9 +51,20 @@ def test_a_difference_is_told_with_its_margin(results, changed):
     assert compare_finding(SHARE, one, twice) == "The position share differs in 2 of 5 layers"
 
 
+def test_a_difference_names_the_run_that_is_higher_by_what_tells_it_apart(results, changed):
+    other = changed(results, position__share_corrected=[0.1, 0.1, 0.9, 0.1, 0.1])
+    other.attrs["random_weights"] = "seed 0"
+    assert compare_detail(SHARE, results, other).startswith("Higher in the second run (random weights) by ")
+    assert compare_detail(SHARE, other, results).startswith("Lower in the second run (trained) by ")
+
+
+def test_a_title_holds_the_whole_label(results):
+    assert "…" not in compare_finding("depth/token_share", results, results)
+
+
 def test_equal_runs_do_not_differ_significantly(results):
     words = compare_finding(SHARE, results, results)
-    assert words == "The position share does not differ significantly in any layer"
+    assert words == "No significant difference in any layer: position share"
     assert compare_detail(SHARE, results, results) == "A difference of up to 1.67 percentage points is possible"
 
 
@@ -65,10 +76,7 @@ def test_without_an_error_a_difference_is_not_estimable(results, changed):
 
 def test_runs_of_different_depth_are_drawn_beside_each_other(results, run_of):
     deeper = run_of(layers=9)
-    assert (
-        compare_finding(SHARE, results, deeper)
-        == "The position share is shown, not compared: the runs have different depth"
-    )
+    assert compare_finding(SHARE, results, deeper) == "Runs of different depth, not compared: position share"
     figure = compare_figure(SHARE, results, deeper)
     assert figure.layout.xaxis.range[1] > 8
 

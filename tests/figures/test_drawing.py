@@ -69,6 +69,21 @@ def test_axes_have_names(results, name):
     assert titled or any(axis.title.text or axis.ticktext for axis in figure.select_yaxes()) or name == "position-plane"
 
 
+@pytest.mark.parametrize("name", FIGURES)
+def test_logarithmic_axes_have_numbers_that_stand_for_themselves(results, name):
+    figure = FIGURES[name].draw(results)
+    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
+        # by itself plotly writes 2, 3 ... 9 between powers of ten, small and over each other
+        assert axis.type != "log" or axis.tickvals or axis.dtick == 1
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_slider_says_layer_only_of_layers(results, name):
+    for control in FIGURES[name].draw(results).layout.sliders:
+        words = [f"{control.currentvalue.prefix}{step.label}" for step in control.steps]
+        assert all(re.fullmatch(r"layer \d+", word) or not word.startswith("layer ") for word in words)
+
+
 def hostile_run(run_of, changed):
     run = changed(
         run_of(outliers=len(HOSTILE), contexts=64),

@@ -8,11 +8,11 @@ from made_up import changed, run_of
 
 TITLES = {
     "gaussian-information": {
-        "near": ({}, "Neighbouring tokens share 2.00 ± 0.28 nats at layer 0; 4 apart 0.50"),
+        "near": ({}, "Neighbouring tokens share 2 nats at layer 0; 4 apart 0.50"),
         "unknown": ({"gaussian__information": np.nan}, "The mutual information of tokens is not estimable"),
     },
     "gaussian-conditional": {
-        "more": ({}, "The previous token explains 20.0 ± 2.8 % (layer 0); Gaussian conditionals predict 10 %"),
+        "more": ({}, "The previous token explains 20 % (layer 0); Gaussian conditionals predict 10 %"),
         "unknown": (
             {"gaussian_tokens__previous_token": np.nan},
             "What a token says of the next state is not estimable",
@@ -53,7 +53,7 @@ TITLES = {
         "unknown": ({"gaussian_mixing__entropy_gap_se": np.nan}, "What fixed weights miss is not estimable"),
     },
     "gaussian-depth": {
-        "model": ({}, "After the last layer tokens have cosine 0.500 ± 0.021; with random weights 0.9"),
+        "model": ({}, "After the last layer tokens have cosine 0.5; with random weights 0.9"),
         "unknown": (
             {"gaussian_depth__similarity": np.nan},
             "The similarity of tokens through depth is not estimable",

@@ -47,6 +47,15 @@ def cells_of(text, row=0):
     return [cell.strip() for cell in rows[row].split("│")[1:-1]]
 
 
+def test_table_1_is_whole_at_80_columns():
+    runs = [run_of(rank_screenot=GPT2, relative_norm=np.linspace(0.1, 0.9, 13), context={"similarity_within": GPT2})]
+    narrow = shown(runs, "summary", 80)
+    assert "…" not in narrow
+    assert max(map(len, narrow.splitlines())) <= 80
+    means = paper_table(runs, "summary").filter(like="_mean").iloc[0]
+    assert all(any(f"{mean:.{digits}f}" in narrow for digits in (2, 3)) for mean in means.dropna())
+
+
 def test_table_1_has_the_published_means_and_spreads():
     runs = [run_of(rank_screenot=GPT2), run_of("bert", relative_norm=NORMS, rank_screenot=BERT)]
     text = shown(runs, "summary")

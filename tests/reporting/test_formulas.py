@@ -23,6 +23,11 @@ def test_every_formula_is_well_formed_and_loses_no_letter(name):
     assert [letter for letter in letters if letter not in kept] == []
 
 
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_factor_slips_into_the_subscript_before_it(name):
+    assert not re.search(r"_[a-z]+[A-ZΑ-Ωα-ω]", FIGURES[name].formula), "a space ends a subscript"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -46,6 +51,14 @@ def test_brackets_of_a_fraction_are_left_out_and_those_inside_stay():
 def test_words_stay_words_and_markup_is_escaped():
     assert formula("mean over windows") == "mean over windows"
     assert "<b>" not in formula("a <b> & c")
+
+
+def test_a_word_that_joins_two_formulas_stands_between_them():
+    assert (
+        re.sub(r"<math.*?</math>", "M", formula("‖W‖ and −Σ p log p, mean over queries"))
+        == "M and M, mean over queries"
+    )
+    assert formula("mean − ω").startswith("<math"), "a word that is a term stays in its formula"
 
 
 def test_a_covariance_is_no_sum():

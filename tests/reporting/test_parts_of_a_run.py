@@ -1,5 +1,7 @@
 """Every kind of result stands alone: report, comparison and notebook show what is there and say what adds the rest."""
 
+import re
+
 import pytest
 
 import armillary as arm
@@ -8,6 +10,7 @@ from armillary.figures import available
 from armillary.reporting.comparison import comparison_report
 from armillary.reporting.content import missing, run_report
 from armillary.reporting.page import page
+from armillary.reporting.prose import coded
 
 SURVEY, HEADS, NAMES = (f"`armillary {line}` adds it." for line in ("survey", "survey --heads", "heads"))
 ASKED = [f"`armillary {line}` adds it." for line in ("weights", "weights --run", "travel", "stores", "gaussian")]
@@ -36,13 +39,14 @@ def test_a_report_shows_what_is_there_and_says_which_command_adds_what_is_not(pa
     assert asked, "a part of a run lacks something that a command adds"
     assert all(plot.figure is not None for plot in report.plots)
     text = page(report)
-    assert all(f'<p class="note missing">{sentence}</p>' in text for sentence in report.missing)
+    assert all(f'<p class="note missing">{coded(sentence)}</p>' in text for sentence in report.missing)
 
 
 def test_a_notebook_shows_any_part_of_a_run(part):
     run, commands = part
     shown = run._repr_html_()
-    assert all(command in shown for command in commands)
+    assert all(re.sub("`(.+)`", r"<code>\1</code>", command) in shown for command in commands)
+    assert "`" not in shown
     assert "This figure failed" not in shown
     assert all(f"<li>{group}: " in shown for group in run.results.children)
 

@@ -24,6 +24,7 @@ from armillary.reporting.questions import answers as first_screen
 from armillary.reporting.static import figure
 from armillary.results import store
 from armillary.results.reading import label_of
+from armillary.results.schema.naming import KINDS
 from armillary.results.store import Run
 
 
@@ -163,6 +164,16 @@ def test_a_card_of_a_head_holds_every_number_that_the_run_has_of_it(run):
     ]
     assert len(heads.rows) >= len({label_of(path) for path in held}) - 1
     assert len(heads.maps) == 16 * heads.bins**2
+
+
+def test_a_card_calls_a_head_by_every_kind_that_it_is_and_not_once_more_as_a_number(run):
+    group = run.results["taxonomy"].to_dataset()
+    stored = (group.kind.dims, np.full(group.kind.shape, "induction, sink", dtype=object))
+    heads = heads_of(xr.DataTree.from_dict({"/taxonomy": group.assign(labels=stored)}))
+    assert set(heads.kinds) == {"induction, attention sink"}
+    assert not any("induction" in value for value in heads.values[0])
+    before_labels = heads_of(xr.DataTree.from_dict({"/taxonomy": group.drop_vars("labels", errors="ignore")}))
+    assert before_labels.kinds == [KINDS.get(str(kind), "no kind") for kind in group.kind.values.ravel()]
 
 
 def test_formulas_are_mathml_and_how_it_is_measured_is_folded(text):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 
 import numpy as np
@@ -79,7 +80,7 @@ def run_of(
 
 def shown(comparison, width=200):
     out = io.StringIO()
-    Console(file=out, width=width, markup=False, highlight=False).print(printed(comparison))
+    Console(file=out, width=width, markup=False, highlight=False).print(printed(comparison, width))
     return out.getvalue()
 
 
@@ -444,6 +445,15 @@ def test_the_command_prints_the_comparison(folders, armillary):
     ):
         assert words in out
     assert max(map(len, out.splitlines())) <= 140
+
+
+def test_at_80_columns_no_number_of_the_comparison_is_cut(folders):
+    found = compare(*map(arm.open, folders))
+    narrow, wide = shown(found, width=80), shown(found, width=200)
+    assert "…" not in narrow
+    assert max(map(len, narrow.splitlines())) <= 80
+    numbers = [set(re.findall(r"[-+±]?\d+\.\d+(?:e-?\d+)?", text)) for text in (narrow, wide)]
+    assert numbers[0] == numbers[1]
 
 
 def test_the_command_prints_json_and_csv(folders, armillary):

@@ -64,8 +64,8 @@ def test_the_run_keeps_what_the_lens_shows_and_its_page_follows(run):
 def test_every_number_is_finite_and_says_what_it_rests_on(run):
     for name in ADDED:
         dataset = run.results[name].to_dataset()
-        if name == "gaussian_depth":  # random weights are one draw and have no error
-            assert np.isnan(dataset.similarity_se.sel(variant="random weights")).all()
+        if name == "gaussian_depth":  # random weights are one draw and have no range
+            assert np.isnan(dataset.similarity_low.sel(variant="random weights")).all()
             dataset = dataset.drop_sel(variant="random weights")
         assert all(np.isfinite(dataset[variable]).all() for variable in dataset.data_vars), name
         assert dataset.attrs["groups"] > 4
@@ -84,7 +84,7 @@ def test_the_similarity_is_that_of_the_states_and_the_control_is_another_model(r
 
 def test_tables_have_a_row_per_layer_and_per_head(run):
     table = shown(printed(run))
-    assert "as jointly Gaussian tokens: 2 directions, 16 windows, SE over 12 groups of documents" in table
+    assert "as jointly Gaussian tokens: 2 directions, 16 windows, 12 groups of documents" in table
     assert len(layer_rows(run)) == 4 * 4
     assert len(head_rows(run)) == 3 * 4 * 3
     assert "L1H3" in shown(printed_heads(run))

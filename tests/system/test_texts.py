@@ -2,7 +2,7 @@
 
 import pytest
 
-from armillary.system.texts import escaped
+from armillary.system.texts import escaped, short
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,20 @@ def test_what_could_steer_a_screen_is_escaped_and_can_be_read_back(text, shown):
     assert escaped(text) == shown
     assert escaped(text).isprintable()
     assert shown.encode("latin-1", "backslashreplace").decode("unicode_escape") == text
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("smollm2", "smollm2"),
+        ("owner/model", "owner/model"),
+        ("runs/add/model", "add"),
+        ("/data/runs/add/model/", "add"),
+        ("~/texts/plays.txt", "plays.txt"),
+        ("./model", "model"),
+        ("/", "/"),
+        ("", ""),
+    ],
+)
+def test_a_path_is_called_by_its_last_name(source, name):
+    assert short(source) == name

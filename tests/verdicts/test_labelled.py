@@ -14,7 +14,7 @@ def test_verdicts_are_the_same_after_writing_and_reading(tmp_path):
     run = arm.open(tmp_path)
     assert [repr(one) for one in verdicts_of(run.results)] == [repr(one) for one in found]
     assert run.results["claims"].attrs["seed"] == 3
-    assert run.title == "Simulated claims"
+    assert run.title == "Simulated checks of published claims"
 
 
 def test_a_run_without_claims_has_no_verdicts():

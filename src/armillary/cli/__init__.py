@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -20,15 +20,21 @@ from armillary.cli import (
     surveying,
     training,
 )
+from armillary.cli.usage import Commands, UsageError, in_one_line, is_help
 from armillary.errors import ArmillaryError, reason
 
 app = typer.Typer(
     name="armillary",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+INTERRUPTED = 130
+"""What typer makes of an interrupt."""
 
 
 def version(asked: bool) -> bool:
@@ -68,19 +74,23 @@ def main() -> None:
     # A scheduler that wants its machine back is told apart from Ctrl-C by nobody: both leave a checkpoint.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        app(args=arguments, prog_name="armillary")
+        ended = app(args=arguments, prog_name="armillary", standalone_mode=False)
     except ArmillaryError as error:
         if debug:
             raise
         fail(str(error))
+    except UsageError as error:
+        if is_help(error):
+            error.show()
+            raise SystemExit(2) from error
+        fail(in_one_line(error, arguments))
     except OSError as error:  # a path that no file can have, a disk that fails: neither is a bug
         if debug or error.filename is None:
             raise
         fail(f"cannot use {short(str(error.filename))} ({reason(error)}): check the path and the disk")
-    except SystemExit as ended:  # typer turns an interrupt into exit code 130
-        if ended.code != 130:
-            raise
-        fail("interrupted: a survey or a training resumes from its last checkpoint with --resume", code=130)
+    if ended == INTERRUPTED:
+        fail("interrupted: a survey or a training resumes from its last checkpoint with --resume", code=INTERRUPTED)
+    raise SystemExit(ended or 0)
 
 
 def short(text: str) -> str:
@@ -88,7 +98,7 @@ def short(text: str) -> str:
     return text if len(text) <= 120 else f"{text[:80]}..."
 
 
-def fail(message: str, code: int = 2) -> None:
+def fail(message: str, code: int = 2) -> NoReturn:
     """Say what is wrong in one line and leave."""
     sys.stderr.write(f"armillary: {' '.join(message.split())}\n")
     raise SystemExit(code)

@@ -1,5 +1,6 @@
 """How a command prints: a table on the console, or rows as JSON or CSV."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ class Form:
 
 
 def console() -> Console:
-    """Standard output; wide enough for the tables where nobody set a width."""
+    """Standard output; wide enough for the tables where it is no terminal and COLUMNS sets no width."""
     out = Console(markup=False, highlight=False)
-    return out if out.is_terminal else Console(markup=False, highlight=False, width=WIDTH)
+    unknown = not out.is_terminal and not os.environ.get("COLUMNS")
+    return Console(markup=False, highlight=False, width=WIDTH) if unknown else out

@@ -66,7 +66,7 @@ def compare(
 
     compared = compare_runs(open_run(one), open_run(other))
     form.show(
-        lambda: comparison.printed(compared) if everything else changes.on_one_screen(compared),
+        lambda: comparison.printed(compared, console().width) if everything else changes.on_one_screen(compared),
         lambda: comparison.as_json(compared),
         lambda: str(comparison.difference_rows(compared).to_csv(index=False)),
     )

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from armillary.cli.arguments import Config
 from armillary.cli.flags import spread
 from armillary.cli.output import console
-from armillary.errors import RequestError, did_you_mean
+from armillary.cli.usage import Commands
+from armillary.errors import RequestError
 from armillary.training.presets import PRESETS, QUICK
 from armillary.training.settings import Overrides, SweepOverrides, given
 
@@ -20,14 +20,10 @@ Resume = Annotated[bool, typer.Option("--resume", help="Resume an interrupted ru
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 
 
-class Presets(TyperGroup):
-    """A group of commands that answers an unknown name as every other error is answered."""
+class Presets(Commands):
+    """What can be trained."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command of a name; refused in one line."""
-        if args and args[0] not in self.commands:
-            raise RequestError(f"expected something to train, got {args[0]!r}: {did_you_mean(args[0], self.commands)}")
-        return super().resolve_command(ctx, args)
+    what = "something to train"
 
 
 app = typer.Typer(

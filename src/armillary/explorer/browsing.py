@@ -16,6 +16,7 @@ from armillary.results.reading import array, has, require, simulated
 from armillary.results.schema import GROUPS
 from armillary.results.schema.naming import KINDS
 from armillary.results.store import Run
+from armillary.system.texts import short
 from armillary.verdicts.claim import DOCUMENTS, VERDICTS
 from armillary.verdicts.labelled import verdicts_of
 
@@ -35,7 +36,7 @@ def facts(run: Run) -> dict[str, Any]:
         "title": run.title,
         "opens": opens(results),
         "simulation": simulated(results),
-        "about": {name: str(about[name]) for name in shown if str(about.get(name, ""))},
+        "about": {name: short(str(about[name])) for name in shown if str(about.get(name, ""))},
         "layers": layer_count(results),
         "blocks": blocks or max(layer_count(results) - 1, 0),
         "heads": heads,

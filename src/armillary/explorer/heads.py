@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from armillary.errors import RequestError, did_you_mean
 from armillary.explorer import pictures
-from armillary.figures.heads.names import kinds_of
+from armillary.figures.heads.names import every_kind, kinds_of
 from armillary.reporting.plots import naming
 from armillary.results.reading import array, has, label_of, numbers, require, row_of
 from armillary.results.schema import GROUPS
@@ -114,19 +114,12 @@ def head(run: Run, block: int, number: int) -> dict[str, Any]:
     rows = [row for row in measures(results) if row["name"] != KIND]
     return {
         "name": f"L{block}H{number}",
-        "kind": every_kind(results, at),
+        "kind": str(every_kind(results)[block, number]) if has(results, KIND) else "",
         "rows": [row | known(results, row["name"], at) for row in rows],
         "figures": [head_picture(results, path, at) for path in pictures.HEADS if has(results, path)],
         "readings": readings(results, block, number),
         "missing": [lacking(path) for path in PAGE if not has(results, path)],
     }
-
-
-def every_kind(results: xr.DataTree, at: dict[str, int]) -> str:
-    """All kinds that a head is, the one that names it first; runs of before labels have that one alone."""
-    held = next((path for path in ("taxonomy/labels", KIND) if has(results, path)), None)
-    stored = str(array(results, held).isel(at).item()) if held else ""
-    return ", ".join(KINDS[kind.strip()] for kind in stored.split(",") if kind.strip() in KINDS)
 
 
 def lacking(path: str) -> str:

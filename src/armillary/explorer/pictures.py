@@ -152,6 +152,7 @@ def weights(results: xr.DataTree, at: At) -> go.Figure:
 
 
 HEAD_WORDS = {
+    "heads/distance_profile": ("Attention by distance", "between query and key; the bars add up to 100 %"),
     "constituents/share": (
         "QK terms: share of the logits' variance",
         "query part → key part; the nine add up to 100 %, one may be negative; bars: 95 % over documents",

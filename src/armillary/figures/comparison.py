@@ -77,6 +77,12 @@ def run_names(one: Run, other: Run) -> tuple[str, str]:
     return f"{titles[0]}, first", f"{titles[1]}, second"
 
 
+def told_apart(one: Run, other: Run) -> tuple[str, str]:
+    """In brackets what tells each of two runs of one title apart; nothing where titles differ or nothing tells."""
+    first, second = (name.removeprefix(one.title).removeprefix(", ") for name in run_names(one, other))
+    return ("", "") if one.title != other.title or second == "second" else (f" ({first})", f" ({second})")
+
+
 APART = {
     "model": "model",
     "corpus": "text",
@@ -103,13 +109,13 @@ def compare_finding(name: str, one: xr.DataTree, other: xr.DataTree) -> str:
     first, second = compared_curve(name, one), compared_curve(name, other)
     what, count = label_of(name), first.value.size
     if count != second.value.size:
-        return f"The {short(what)} is shown, not compared: the runs have different depth"
+        return f"Runs of different depth, not compared: {short(what)}"
     _, error, apart = differences(name, one, other)
     rests_on = min(first.draws, second.draws)
     if not np.isfinite(error * half_width(rests_on)).any():
         return f"Whether the {short(what)} differs is {NOT_ESTIMABLE}"
     if not apart.any():
-        return f"The {short(what)} does not differ significantly in any {first.axis}"
+        return f"No significant difference in any {first.axis}: {short(what)}"
     return f"The {short(what)} differs in {counted(apart, first.axis)}"
 
 
@@ -118,7 +124,7 @@ def short(label: str) -> str:
     return label if len(label.split()) <= MOST else f"{' '.join(label.split()[:MOST])} …"
 
 
-MOST = 7
+MOST = 8
 """Words of a label in a title."""
 
 
@@ -138,7 +144,8 @@ def compare_detail(name: str, one: xr.DataTree, other: xr.DataTree) -> str:
         return f"A difference of up to {room}{points} is possible"
     best = int(np.where(apart, np.abs(difference), -1).argmax())
     size = quoted(float(abs(difference[best])), float(half_width(rests_on) * error[best])) + points
-    return f"{'Higher' if difference[best] > 0 else 'Lower'} in the second run by {size} ({first.axis} {best})"
+    second_run = f"the second run{told_apart(Run(one), Run(other))[1]}"
+    return f"{'Higher' if difference[best] > 0 else 'Lower'} in {second_run} by {size} ({first.axis} {best})"
 
 
 def differences(name: str, one: xr.DataTree, other: xr.DataTree) -> tuple[Layers, Layers, Bool[np.ndarray, " layer"]]:

@@ -44,7 +44,7 @@ def sorted_contexts(results: xr.DataTree, at_most: int) -> tuple[Int[np.ndarray,
     names = [f"document {index}" for index in document[order]]
     if has(results, "corpus/document_name"):
         known = array(results, "corpus/document_name").values.astype(str)
-        names = [literal(known[index], 14) if index < len(known) else f"document {index}" for index in document[order]]
+        names = [literal(known[index], 24) if index < len(known) else f"document {index}" for index in document[order]]
     return order, names
 
 

@@ -100,7 +100,9 @@ def accuracies_finding(results: xr.DataTree) -> str:
     if not known.size:
         return f"Exact match is {NOT_ESTIMABLE}"
     last = 100 * values[known[-1]]
-    inside = f"Exact match is at least {number(last[trained].min())} % inside the trained lengths"
+    worst = float(last[trained].min())
+    least = "" if worst == 100 else "at least "
+    inside = f"Exact match is {least}{number(worst)} % inside the trained lengths"
     return f"{inside}, at most {number(last[~trained].max())} % outside" if (~trained).any() else inside
 
 
@@ -116,7 +118,7 @@ def curves(results: xr.DataTree) -> go.Figure:
             figure.add_trace(trace.update(line={"width": 1}), row=row, col=column)
         mean = line(steps_of(results, path), means(values), f"mean over {axis}s", ESTIMATE)
         figure.add_trace(mean.update(showlegend=place in (0, 3)), row=row, col=column)
-    return axes(figure, "step", "")
+    return axes(figure, "step", "").update_xaxes(nticks=4)
 
 
 def means(values: Float[np.ndarray, "step part"]) -> Float[np.ndarray, " step"]:

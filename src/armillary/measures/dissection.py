@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 Factor = Float[np.ndarray, "d_model d_head"]
 Frame = Float[np.ndarray, "d_model mode"]
+NullFrame = Float[np.ndarray, "d_model null_mode"]
 
 
 class Dissection(NamedTuple):
@@ -47,7 +48,7 @@ def random_frame(d_model: int, modes: int, seed: int) -> Float[np.ndarray, "d_mo
 
 
 def dissection(
-    W_Q: Factor, W_K: Factor, frame: Frame, null_frame: Frame, rank: int = 20, level: float = 0.999
+    W_Q: Factor, W_K: Factor, frame: Frame, null_frame: NullFrame, rank: int = 20, level: float = 0.999
 ) -> Dissection:
     """Energy in the position block, on the diagonal and in the residual, as shares of ‖W‖²; large entries counted.
 

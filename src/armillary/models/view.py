@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -265,3 +266,10 @@ def _equal_modules(backbone: nn.Module, count: int) -> list[nn.Module]:
     ]
     fitting = [pair for pair in lists if len(pair[1]) == count and len({type(block) for block in pair[1]}) == 1]
     return min(fitting, key=lambda pair: pair[0])[1] if fitting else []
+
+
+def refuse_unloaded(view: Any) -> None:
+    """Refuse what is not a model as `load` gives it: its name, its folder, a model of transformers."""
+    if not isinstance(view, View):
+        shown = repr(str(view)) if isinstance(view, str | PathLike) else type(view).__name__
+        raise RequestError(f"expected a model as `arm.load` gives it, got {shown}: load it with arm.load(...) first")

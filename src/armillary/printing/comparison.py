@@ -1,12 +1,13 @@
 """A comparison of two runs as rows of data and as it is printed."""
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from rich.console import Group
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from armillary.printing.numbers import factor, heading, number, with_error
@@ -84,16 +85,47 @@ def rows_of(group: str, result: str, dataset: xr.Dataset) -> pd.DataFrame:
     return rows.assign(group=group, result=result, axis=axis, place=place)
 
 
-def printed(comparison: xr.DataTree) -> Group:
-    """The comparison for a terminal: what is compared, a summary, the layers, angles, outliers, how to read them.
+def printed(comparison: xr.DataTree, width: int) -> Group:
+    """The comparison for a terminal of some width: what is compared, a summary, the layers, angles, outliers, notes.
 
-    A table whose results the runs do not both hold is left out.
+    A table whose results the runs do not both hold is left out; one that is too wide is broken into several.
     """
     about = comparison.attrs
     head = Text(f"one:   {about['one']}\nother: {about['other']}\nThe runs differ in {about['differ_in']}.")
-    tables = [summary_table(comparison), layer_table(comparison), *range_tables(comparison)]
-    tables += [angle_table(comparison), outlier_table(comparison)]
-    return Group(head, *(table for table in tables if table is not None), Text(about["notes"]))
+    summary = summary_table(comparison, width)
+    by_layer = [(layer_table(comparison), 3), *((table, 2) for table in range_tables(comparison))]
+    by_layer += [(angle_table(comparison), 7), (outlier_table(comparison), 4)]
+    pieces = [piece for table, together in by_layer if table is not None for piece in broken(table, width, together)]
+    return Group(head, *([summary] if summary is not None else []), *pieces, Text(about["notes"]))
+
+
+def broken(table: Table, width: int, together: int) -> list[Table]:
+    """A table as several that are no wider: each has the first column, then columns that belong together."""
+    first, *rest = table.columns
+    parts = [rest[at : at + together] for at in range(0, len(rest), together)]
+    filled: list[list[Column]] = []
+    for part in parts:
+        if filled and room([first, *filled[-1], *part]) <= width:
+            filled[-1] += part
+        else:
+            filled.append(list(part))
+    if len(filled) == 1:
+        return [table]
+    pieces = []
+    for at, part in enumerate(filled):
+        piece = Table(title=table.title if at == 0 else None, title_justify="left")
+        for column in (first, *part):
+            piece.add_column(column.header, justify=column.justify, style=column.style, no_wrap=True)
+        for cells in zip(*(column.cells for column in (first, *part)), strict=True):
+            piece.add_row(*cells)
+        pieces.append(piece)
+    return pieces
+
+
+def room(columns: Sequence[Column]) -> int:
+    """How wide a table of these columns is."""
+    lines = [[line for cell in (each.header, *each.cells) for line in str(cell).splitlines()] for each in columns]
+    return 1 + sum(3 + max((len(line) for line in some), default=0) for some in lines)
 
 
 def blank(title: str, *columns: str) -> Table:
@@ -105,7 +137,11 @@ def blank(title: str, *columns: str) -> Table:
     return table
 
 
-def summary_table(comparison: xr.DataTree) -> Table | None:
+NARROW = (9, 10, 10, 18)
+"""What the columns after the name take of a narrow terminal: words then stand on two lines, numbers stay whole."""
+
+
+def summary_table(comparison: xr.DataTree, width: int) -> Table | None:
     """One row per result that has an error: in how many layers or heads it differs, and where it does so most clearly.
 
     What has several values per head, as its map, is left to JSON and CSV.
@@ -115,7 +151,11 @@ def summary_table(comparison: xr.DataTree) -> Table | None:
         return None
     columns = ("result", "differs in", "mean of one", "mean of other", "clearest, other − one")
     table = blank("Where the runs differ (false discovery rate 5 % per result)", *columns)
-    table.columns[0].justify = "left"
+    table.columns[0].justify, table.columns[0].overflow = "left", "fold"
+    for column in table.columns:
+        column.no_wrap = False
+    for column, most in zip(table.columns[1:], NARROW, strict=True) if width < 120 else ():
+        column.max_width = most
     heads = rows.place.str.startswith("head=")
     rows = rows[rows.differs.notna() & ~(heads & rows.place.str.contains(","))]
     places = rows.place.where(~heads, "")

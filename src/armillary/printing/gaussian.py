@@ -56,9 +56,8 @@ def printed(run: Run) -> Panels:
     ]
     shown = found.distance.values[[0, len(found.distance) // 2, -1]]
     for distance in dict.fromkeys(int(one) for one in shown):
-        here = found.sel(distance=distance)
-        pairs = zip(here.information.values, here.information_se.values, strict=True)
-        columns.append(Column(f"nats at {distance}", [with_error(rounded(value), se, 2) for value, se in pairs]))
+        here = found.information.sel(distance=distance).values
+        columns.append(Column(f"nats at {distance}", [number(rounded(value), 2) for value in here]))
     highest = found.information_null_high.max("distance").values
     columns.append(Column("null at most", [number(float(one), 2) for one in highest]))
     for name, values in by_token(run).items():
@@ -119,7 +118,7 @@ def title(run: Run) -> str:
     about = run.results[GROUP].attrs
     return (
         f"{about.get('model', 'a model')} as jointly Gaussian tokens: {about.get('directions', '?')} directions, "
-        f"{about.get('windows', '?')} windows, SE over {float(about.get('groups', np.nan)):.0f} groups of documents"
+        f"{about.get('windows', '?')} windows, {float(about.get('groups', np.nan)):.0f} groups of documents"
     )
 
 
@@ -128,7 +127,7 @@ def caption(run: Run) -> str:
     logits = run.results[LOGITS].to_dataset().sel(distance=NEAR)
     return "\n".join(
         (
-            "share of variance: in these directions. nats at d: mutual information of tokens d apart ±SE, "
+            "share of variance: in these directions. nats at d: mutual information of tokens d apart, "
             "bias-corrected. null at most: of windows paired across documents.",
             *likely_caption(run),
             "var. ratio: measured over predicted variance of neighbours' logits, median head. excess: their kurtosis. "

@@ -123,12 +123,15 @@ def paper_table(runs: Sequence[Run], name: str) -> pd.DataFrame:
     whose value is not estimable are left out of both. The table "summary" has one row per run and, for each result,
     its mean and its spread.
     """
-    lines = lines_of(runs, name)
-    rows = [row(run, line) for line in lines for run in runs]
-    frame = pd.DataFrame(rows)
-    last = ["mean", "spread_over_layers"]
-    frame = frame[[column for column in frame if column not in last] + last]
+    frame = rows_of(runs, lines_of(runs, name))
     return summary(frame) if name == "summary" else frame.set_index(["result", "model", "corpus", "contexts"])
+
+
+def rows_of(runs: Sequence[Run], lines: Sequence[Line]) -> pd.DataFrame:
+    """A row per result and run, mean and spread last."""
+    frame = pd.DataFrame([row(run, line) for line in lines for run in runs])
+    last = ["mean", "spread_over_layers"]
+    return frame[[column for column in frame if column not in last] + last]
 
 
 def row(run: Run, line: Line) -> dict[str, object]:
@@ -158,11 +161,14 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
 def printed(runs: Sequence[Run], name: str, width: int) -> Group:
     """A table for a terminal of that width; many layers are broken into panels."""
     lines = lines_of(runs, name)
-    frame = paper_table(runs, name)
-    tables = [summary_panel(frame, lines)] if name == "summary" else layer_panels(frame, lines, runs, width)
-    meanings = {line.result: meaning for line in lines for run in runs if (meaning := meaning_of(run, line))}
+    if name == "summary":
+        across = summary_panel(paper_table(runs, name), lines)
+        tables = [across if room(across) <= width else summary_down(runs, lines)]
+    else:
+        tables = layer_panels(paper_table(runs, name), lines, runs, width)
+    meanings = {line.heading: meaning for line in lines for run in runs if (meaning := meaning_of(run, line))}
     below = [f"spread: {SPREAD}. –: not estimable, or not measured in this run."]
-    return Group(*tables, Text("\n".join(below + [f"{result}: {meaning}." for result, meaning in meanings.items()])))
+    return Group(*tables, Text("\n".join(below + [f"{heading}: {meaning}." for heading, meaning in meanings.items()])))
 
 
 def meaning_of(run: Run, line: Line) -> str:
@@ -186,6 +192,26 @@ def summary_panel(frame: pd.DataFrame, lines: Sequence[Line]) -> Table:
         ]
         table.add_row(*(Text(str(part)) for part in about), *cells)
     return table
+
+
+def room(table: Table) -> int:
+    """The columns of a terminal that a table needs, so that no word and no number of it is cut."""
+    words = [
+        [word for cell in (column.header, *column.cells) for word in str(cell).split()] for column in table.columns
+    ]
+    whole = [[str(cell) for cell in column.cells] for column in table.columns]
+    return 1 + sum(3 + max(map(len, [*some, *cells])) for some, cells in zip(words, whole, strict=True))
+
+
+def summary_down(runs: Sequence[Run], lines: Sequence[Line]) -> Table:
+    """Table 1 for a narrow terminal: a row per result and run."""
+    frame = rows_of(runs, lines).set_index(["result", "model", "corpus", "contexts"])
+    texts = cells(frame, lines, runs)
+    labels = [
+        (line.heading, *map(str, about[1:]))
+        for line, about in zip([line for line in lines for _ in runs], frame.index, strict=True)
+    ]
+    return panel(labels, {name: texts[name] for name in ("mean", "spread")})
 
 
 def layer_panels(frame: pd.DataFrame, lines: Sequence[Line], runs: Sequence[Run], width: int) -> list[Table]:

@@ -14,7 +14,7 @@ from armillary.corpora.tokens import token_text
 from armillary.errors import RequestError
 from armillary.models.attention import AttentionCall, Receiver, probabilities, products
 from armillary.models.states import reading
-from armillary.models.view import View
+from armillary.models.view import View, refuse_unloaded
 from armillary.prompts.ids import prompt_ids, read_pass
 from armillary.prompts.words import words_of
 
@@ -40,6 +40,7 @@ def prompt(view: View, source: Any, *, receive: Receiver | None = None) -> xr.Da
     A text is tokenised as the tokenizer does by itself, its own special tokens added; ids are taken as they are.
     `receive` gets the attention calls on the way.
     """
+    refuse_unloaded(view)
     view.known_family("attention maps")
     ids = prompt_ids(view, source)
     refuse_if_too_long(view, len(ids))

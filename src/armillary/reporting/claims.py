@@ -65,7 +65,7 @@ def table(found: Sequence[Verdict]) -> str:
 
 def row(one: Verdict) -> str:
     """One claim."""
-    values = [number(getattr(one, name)) for name in NUMBERS] + [number(one.se, 2)]
+    values = [number(getattr(one, name)).replace("-", "−") for name in NUMBERS] + [number(one.se, 2)]
     cells = [f"<td>{escape(value)}</td>" for value in (one.verdict, *values)]
     words = f"{escape(one.statement)}<br><small>{escape(one.quantity)}. {escape(one.why)}</small>"
     return f"<tr><td><b>{escape(one.id)}</b><br>{escape(one.place)}</td>{''.join(cells)}<td>{words}</td></tr>"

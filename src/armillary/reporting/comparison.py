@@ -54,18 +54,26 @@ def comparison_report(one: Run, other: Run) -> Report:
     names = [f"{place}: {name}" for place, name in enumerate(called, 1)]
     lacking = {name: missing(run.results) for name, run in zip(names, (one, other), strict=True)}
     return Report(
-        title=f"{called[0]}, and {called[1]}",
+        title=page_title(one, other),
         about=f"1: {called[0]}; 2: {called[1]}. They differ in {settings_in_words(str(compared.attrs['differ_in']))}",
         answers=[difference(path, plots[path], one.results, other.results) for path in HEADLINES if path in plots]
         + angle_answer(one, other, compared)
         + [loss_answer(plot, both) for plot in trained if plot.name == LOSS],
         lead=[plots[path].name for path in HEADLINES if path in plots] + [plot.name for plot in trained],
-        note=f"{ERRORS} {shared_documents(one, other)}",
+        note=f"{ERRORS} {shared_documents(one, other)} Small curves: solid the second run, dashed the first.",
         missing=[f"{name}. {sentence}" for name, sentences in lacking.items() for sentence in sentences],
         plots=[*plots.values(), *trained],
         sources=dict(zip(names, (one.provenance, other.provenance), strict=True)),
         command=command(one, other),
     )
+
+
+def page_title(one: Run, other: Run) -> str:
+    """Both runs by name; what they have in common is said once."""
+    first, second = run_names(one, other)
+    if one.title == other.title:
+        return f"{one.title}: {first.removeprefix(one.title)[2:]} and {second.removeprefix(one.title)[2:]}"
+    return f"{first}, and {second}"
 
 
 def compared_paths(compared: xr.DataTree) -> list[str]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ", "0123456789−⊤", strict=True))
 LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₋", "0123456789−", strict=True))
 FUNCTIONS = {"tr", "Tr", "cos", "sin", "log", "exp", "max", "min", "atan", "softmax", "Cov", "Var", "HSIC", "median"}
+JOINING = {"and", "or", "of", "for", "from", "over", "with", "as", "by"}
 OPEN, CLOSE, BARS = "([⟨{", ")]⟩}", "|‖"
 INFIX = "+−·=≤≥<>~←→±×"
 TOKEN = re.compile(
@@ -247,13 +248,15 @@ def typeset(items: list[Item]) -> str:
 
 
 def laid_out(items: list[Item]) -> str:
-    """Prose and mathematics one after the other; a word beside an operator is part of the mathematics."""
+    """Prose and mathematics in turn; a word beside an operator is part of a formula, unless it joins two of them."""
     pieces: list[tuple[bool, Item]] = []
     for place, item in enumerate(items):
         beside = [items[near].kind for near in (place - 1, place + 1) if 0 <= near < len(items)]
         article = item.text == "a" and place + 1 < len(items) and items[place + 1].kind == "word"
         article = article and items[place + 1].text != "the"
-        prose = article or item.kind == "stop" or (item.kind == "word" and "infix" not in beside)
+        prose = (
+            article or item.kind == "stop" or (item.kind == "word" and ("infix" not in beside or item.text in JOINING))
+        )
         pieces.append((prose, item))
     result, run = [], list[Item]()
     for prose, item in [*pieces, (True, Item("", "", ""))]:

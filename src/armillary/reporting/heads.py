@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from armillary.figures.heads.maps import by_head
-from armillary.figures.heads.names import UNNAMED, kinds_of, parts_of
+from armillary.figures.heads.names import UNNAMED, every_kind, parts_of
 from armillary.figures.heads.text import sinks
 from armillary.figures.kit.words import number, quoted
 from armillary.measures.errors.jackknife import half_width
@@ -12,7 +12,6 @@ from armillary.reporting.kinds import Heads
 from armillary.reporting.numbers import table
 from armillary.results.reading import ENDINGS, LEVEL, array, draws, has, kept, label_of, numbers, optional, row_of
 from armillary.results.schema import GROUPS
-from armillary.results.schema.naming import KINDS
 
 SECTIONS = {
     "taxonomy": "scores",
@@ -60,10 +59,10 @@ def head_shape(results: xr.DataTree) -> tuple[int, int] | None:
 
 
 def kind_words(results: xr.DataTree, count: int) -> list[str]:
-    """Every head's kind as the field calls it; heads that have none are of no kind."""
+    """Every head's kinds as the field calls them; heads that have none are of no kind."""
     if not has(results, "taxonomy/kind"):
         return [""] * count
-    return [KINDS.get(kind, UNNAMED) for kind in kinds_of(results).ravel()]
+    return [str(words) or UNNAMED for words in every_kind(results).ravel()]
 
 
 def measured_lines(results: xr.DataTree, shape: tuple[int, int]) -> list[tuple[tuple[str, str], list[str]]]:
@@ -74,7 +73,7 @@ def measured_lines(results: xr.DataTree, shape: tuple[int, int]) -> list[tuple[t
             path = f"{group}/{name}"
             if variable.dims != ("block", "head") or variable.shape != shape or str(name).endswith(BESIDE):
                 continue
-            if path == "taxonomy/kind" or not kept(path):
+            if path in ("taxonomy/kind", "taxonomy/labels") or not kept(path):
                 continue
             texts = words(results, path) if variable.dtype.kind in "OUS" else figures(results, path)
             if path == "heads/distance":

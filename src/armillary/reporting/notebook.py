@@ -8,6 +8,7 @@ from armillary.figures import Figure, available
 from armillary.printing.layers import table
 from armillary.reporting.content import missing, reading
 from armillary.reporting.plots import FigureFailed, naming
+from armillary.reporting.prose import coded
 from armillary.results.reading import label_of
 from armillary.results.store import Run
 
@@ -26,14 +27,14 @@ ROWS = 7
 def summary(run: Run) -> str:
     """Title, some layers of the table, what the run lacks, and the names that `run.plot` takes, as HTML."""
     results = run.results
-    parts = [f"<h4>{escape(run.title)}</h4>", f"<p>{escape(reading(run))}</p>"]
+    parts = [f"<h4>{escape(run.title)}</h4>", f"<p>{coded(reading(run))}</p>"]
     if {"variance", "position", "norms"} <= set(results.children):
         layers = table(run)
         some = layers.iloc[:: max(1, -(-len(layers) // ROWS))]
         parts.append(some[list(COLUMNS)].rename(columns=COLUMNS).to_html(float_format="{:.3g}".format, na_rep="–"))
-    parts += [f"<p>{escape(sentence)}</p>" for sentence in missing(results)]
+    parts += [f"<p>{coded(sentence)}</p>" for sentence in missing(results)]
     figures = [
-        f"<code>run.plot({figure.name!r})</code> {escape(finding(figure, results))}" for figure in available(results)
+        f"<code>run.plot({figure.name!r})</code> {coded(finding(figure, results))}" for figure in available(results)
     ]
     held = [
         f"{escape(group)}: {escape(', '.join(map(str, node.data_vars)))}" for group, node in results.children.items()

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -21,6 +20,7 @@ from armillary.reporting.claims import CLAIMS, claims_section
 from armillary.reporting.formulas import formula
 from armillary.reporting.heads import heads_table
 from armillary.reporting.kinds import NOT_MEASURED, Answer, Heads, Plot, Report
+from armillary.reporting.prose import coded, prose
 from armillary.reporting.sparkline import sparkline
 
 
@@ -134,7 +134,9 @@ def heading(section: str) -> str:
 
 
 def side_list(sections: Iterable[tuple[str, Sequence[Plot]]], report: Report) -> str:
-    """All figures by their findings, folded on a narrow page, with a field to search them."""
+    """All figures by their findings, folded on a narrow page, with a field to search them; nothing where none is."""
+    if not report.plots:
+        return ""
     parts = []
     for name, plots in sections:
         items = "".join(
@@ -159,13 +161,14 @@ def first_screen(report: Report) -> str:
         if answer.verdict == NOT_MEASURED and not answer.plot
     )
     not_asked = f'<div class="unasked"><b class="verdict not-measured">{NOT_MEASURED}</b><ul>{unasked}</ul></div>'
-    missing = "".join(f'<p class="note missing">{escape(sentence)}</p>' for sentence in report.missing)
+    missing = "".join(f'<p class="note missing">{coded(sentence)}</p>' for sentence in report.missing)
     folded = f"<details><summary>What this run does not hold</summary>{missing}</details>" if missing else ""
+    note = f'<p class="note">{escape(report.note)}</p>'
     numbers = f'<details id="layers"><summary>Numbers by layer</summary>{report.layers}</details>'
     return (
         f'<section id="top"><h1>{escape(report.title)}</h1><p class="about">{escape(report.about)}</p>'
         f'<dl class="answers">{lines}</dl>{not_asked if unasked else ""}'
-        f'<p class="note">{escape(report.note)}</p>{numbers if report.layers else ""}{folded}</section>'
+        f"{note if report.plots else ''}{numbers if report.layers else ''}{folded}</section>"
     )
 
 
@@ -174,25 +177,10 @@ def card(answer: Answer) -> str:
     name = answer.verdict.lower().replace(" ", "-")
     verdict = f'<b class="verdict {name}">{escape(answer.verdict)}</b>'
     text = prose(answer.text)
-    link = f' <a class="more" href="#{escape(answer.plot)}" aria-label="the figure">figure →</a>' if answer.plot else ""
+    where = str(answer.plot).removeprefix("section-") if str(answer.plot).startswith("section-") else "figure"
+    link = f' <a class="more" href="#{escape(answer.plot)}">{escape(where)} →</a>' if answer.plot else ""
     curve = sparkline(answer.curve) if answer.curve is not None else ""
     return f'<div class="{name}"><dt>{escape(answer.question)}</dt><dd><p>{verdict} {text}</p>{curve}{link}</dd></div>'
-
-
-def prose(text: str) -> str:
-    """A sentence, escaped, with heads as links to their cards and code in backticks.
-
-    Lines do not break between a number and its error or its per cent.
-    """
-    fixed = (
-        escape(text)
-        .replace(" %", "\u00a0%")
-        .replace(" ± ", "\u00a0±\u00a0")
-        .replace(" ×", "\u00a0×")
-        .replace("‘ ", "‘\u00a0")
-    )
-    linked = re.sub(r"\bL(\d+)H(\d+)\b", r'<a class="head" href="#L\1H\2">L\1H\2</a>', fixed)
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", linked)
 
 
 def section(name: str, plots: Sequence[Plot], report: Report) -> str:
@@ -245,7 +233,7 @@ def article(plot: Plot) -> str:
         f'<article id="{name}"><h3>{prose(plot.finding)}</h3>'
         f'<div class="picture"><div class="plot" data-figure="{name}" style="height:{height}px" role="img" '
         f'aria-label="{escape(plot.finding)}"></div></div>'
-        f'<div class="words">{detail}<p>{escape(plot.text)}</p>{measured}<p class="save">{buttons}</p></div></article>'
+        f'<div class="words">{detail}<p>{coded(plot.text)}</p>{measured}<p class="save">{buttons}</p></div></article>'
     )
 
 

@@ -16,7 +16,7 @@ from armillary.results.reading import simulated
 from armillary.results.schema import FORMAT, GROUPS
 from armillary.system.files import sweep
 from armillary.system.progress import say
-from armillary.system.texts import shareable
+from armillary.system.texts import shareable, short
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -41,7 +41,7 @@ class Run:
         """Model and text, as far as the run has them: smollm2 on wikitext2; smollm2. Or what it simulates."""
         if simulation := simulated(self.results):
             return f"Simulated {simulation}"
-        model, corpus = (str(self.provenance.get(key) or "") for key in ("model", "corpus"))
+        model, corpus = (short(str(self.provenance.get(key) or "")) for key in ("model", "corpus"))
         return f"{model or 'a model'} on {corpus}" if corpus else model or "a run"
 
     def plot(self, name: str, theme: str = "light") -> "go.Figure":

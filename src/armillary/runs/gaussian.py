@@ -1,6 +1,6 @@
 """Add to a run what the Gaussian lens shows of it."""
 
-from armillary.models.view import View
+from armillary.models.view import View, refuse_unloaded
 from armillary.probes.lens.groups import lens_groups
 from armillary.results.store import Run
 from armillary.runs.keeping import joined
@@ -30,5 +30,6 @@ def gaussian(
     the model with W_Q and W_K scaled, and random stacks. `seed` draws the null and the stacks, `progress` shows
     the passes. A run in a folder keeps it there, and its page follows.
     """
+    refuse_unloaded(view)
     found = lens_groups(view, run, directions=directions, windows=windows, seed=seed, progress=progress)
     return refreshed(joined(run, found))

@@ -6,7 +6,7 @@ from typing import Any
 import xarray as xr
 
 from armillary.errors import StoreError
-from armillary.models.view import View
+from armillary.models.view import View, refuse_unloaded
 from armillary.probes.reloading import refuse_another
 from armillary.results import store
 from armillary.results.schema import GROUPS
@@ -16,7 +16,8 @@ from armillary.runs.writing import refuse_taken, written
 
 
 def refuse_unfit(run: Run | None, view: View, out: str | Path | None) -> None:
-    """Refuse, before anything is computed, a run of another model, a folder that is taken, and both at once."""
+    """Refuse, before anything is computed, what is no model, a run of another, a folder that is taken, and both."""
+    refuse_unloaded(view)
     if run is not None and out is not None:
         raise StoreError("expected a run to add to or a folder to write to, got both: give one of them")
     if run is not None:

@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from armillary.models.view import View
+from armillary.models.view import View, refuse_unloaded
 from armillary.results.store import Run
 from armillary.runs.page import with_page
 from armillary.surveys.settings import Settings, documented
@@ -50,6 +50,7 @@ def survey(
     False. With `shard` the folder gets a part of the run, to be joined by `merge`, and the run that is returned holds
     no results yet. `progress` shows how far the pass is.
     """
+    refuse_unloaded(view)
     folder, chosen = Path(out) if out is not None else None, Settings.of(**settings)
     run = surveyed(view, source, chosen, folder=folder, resume=resume, progress=progress)
     return with_page(run) if report and chosen.shard is None else run

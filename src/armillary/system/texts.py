@@ -17,6 +17,14 @@ def escaped(text: str) -> str:
     )
 
 
+def short(source: str) -> str:
+    """A model or text by its last name where it is a path: runs/add/model, as a training leaves it, is add."""
+    *above, last = re.split(r"[/\\]", source.rstrip("/\\"))
+    if len(above) < 2 and not source.startswith((".", "~", "/")):  # a name, or the name of an owner and a model
+        return source
+    return above[-1] if last == "model" and above and above[-1].strip(".~") else last or source
+
+
 _SECRET = re.compile(r"(?<=://)[^/@\s]+@|\b(hf|ghp|gho|pat|sk)_[A-Za-z0-9_-]{16,}|(?<=[?&]token=)[^&\s]+")
 
 

@@ -45,7 +45,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "addition-rotary": Preset(
         "Learn to add numbers, rotary positions (Song and Zhong, section D.3).",
-        {**_SUMS_QUICK, "shape": "rotary"},
+        {**_SUMS_QUICK, "shape": "rotary", "steps": 3000},
         {**_SUMS_PAPER, "shape": "rotary"},
     ),
     "locater": Preset(

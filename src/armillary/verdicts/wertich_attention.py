@@ -295,7 +295,7 @@ def scaled_logits(rng: np.random.Generator) -> Finding:
     spread = [bilinear_moments(scale * np.eye(4), law).variance for scale in (1.0, 1.7**2)]
     gap = float(np.abs(unscaled[0] @ unscaled[1].T - 1.7**2 * logits).max())
     found = computed(both[0] @ both[1].T, 1.7**2 * logits, note=f"With biases as they were: off by {gap:.1f}.")
-    return all_of(found, computed(spread[1], 1.7**4 * spread[0]))
+    return all_of(found, computed(np.array(spread), 4 * np.array([1, 1.7**4])))  # ‖α² I‖² of independent q and k
 
 
 @claim(

@@ -36,3 +36,10 @@ def test_the_debiased_estimate_has_no_bias_of_order_1_over_g():
     assert np.mean([one.value for one in found]) == pytest.approx(0, abs=4 * 0.18 / np.sqrt(4000))
     assert np.mean([sets[0] for sets in squares]) == pytest.approx(1 / 8, rel=0.1)
     assert np.isnan(debiased(np.ones((3, 2))).value).all()
+
+
+def test_the_range_of_a_mean_is_that_of_the_means_without_one_group():
+    each = np.random.default_rng(4).normal(size=8)
+    without = (each.sum() - each) / 7
+    found = debiased(np.array([each.mean(), *without]))
+    assert (found.value, found.low, found.high) == pytest.approx((each.mean(), without.min(), without.max()))

@@ -1,6 +1,6 @@
 // The run without its model: one layer, and the figures of a section with the layer marked in them.
 import { change, link, state } from "./address.js";
-import { busy, calmly, card, colours, draw, el, problem, read, slider, within } from "./page.js";
+import { busy, calmly, card, coded, colours, draw, el, problem, read, slider, within } from "./page.js";
 
 const TITLES = { plane: "Position vectors", gram: "Gram matrix", spectrum: "Spectrum" };
 
@@ -105,7 +105,7 @@ export async function figures(main, run, signal) {
     run.layers || run.blocks ? el("div", { class: "controls sticky" }, control) : "",
     el("p", { class: "hint" }, run.errors),
     list,
-    ...run.missing.map((sentence) => el("p", { class: "hint missing" }, sentence)),
+    ...run.missing.map((sentence) => el("p", { class: "hint missing" }, coded(sentence))),
   );
   if (run.layers || run.blocks) stepping(list, control.step);
   for (const { name } of run.figures.filter((figure) => figure.section === section)) {

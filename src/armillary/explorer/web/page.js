@@ -14,8 +14,11 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 export const busy = (words) => el("p", { class: "busy", role: "status" }, words);
-export const problem = (words) => el("p", { class: "error", role: "alert" }, words);
-export const hint = (words) => el("p", { class: "hint" }, words);
+export const problem = (words) => el("p", { class: "error", role: "alert" }, coded(words));
+export const hint = (words) => el("p", { class: "hint" }, coded(words));
+
+/** A sentence whose words between backticks are set as code. */
+export const coded = (words) => words.split(/`([^`]+)`/).map((part, at) => (at % 2 ? el("code", {}, part) : part));
 
 /** JSON of the server; an error is thrown with the server's own line. */
 async function answered(path, options) {

@@ -9,7 +9,7 @@ from armillary.figures.kit.curves import draw_estimate, layer_axis
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import axis_label
-from armillary.figures.kit.words import NOT_ESTIMABLE, number, quoted
+from armillary.figures.kit.words import NOT_ESTIMABLE, number
 from armillary.results.reading import array, estimate, numbers
 
 DEPTH, STACKS = "gaussian_depth/similarity", "gaussian_stacks/similarity"
@@ -34,11 +34,10 @@ def depth(results: xr.DataTree) -> go.Figure:
 
 def depth_finding(results: xr.DataTree) -> str:
     """The similarity after the last layer, of the model and of its random-weight control."""
-    own, control = (estimate(results, DEPTH, variant=place) for place in (0, 1))
-    if not np.isfinite(own.value[-1]):
+    own, control = (float(numbers(results, DEPTH, variant=place)[-1]) for place in (0, 1))
+    if not np.isfinite(own):
         return f"The similarity of tokens through depth is {NOT_ESTIMABLE}"
-    said = quoted(float(own.value[-1]), float(own.margin()[-1]))
-    return f"After the last layer tokens have cosine {said}; with random weights {number(float(control.value[-1]))}"
+    return f"After the last layer tokens have cosine {number(own)}; with random weights {number(control)}"
 
 
 def stacks(results: xr.DataTree) -> go.Figure:
@@ -72,9 +71,8 @@ FIGURES = (
         depth_finding,
         depth,
         "Mean cosine of two tokens of a window, layer by layer: the model, its random-weight control, and the model "
-        "with W_Q and W_K multiplied by α, which multiplies every logit by α². Bands: 95 % interval over documents; "
-        "random weights are one draw and have none. "
-        "A cosine of 1 would be the uniform embedding mixture.",
+        "with W_Q and W_K multiplied by α, which multiplies every logit by α². Bands: leave-one-group-out range; "
+        "random weights are one draw and have none. A cosine of 1 would be the uniform embedding mixture.",
         "(‖Σ x/‖x‖‖² − n) / (n(n − 1)) over the counted tokens of a window",
         "Wertich, section 7.2.3, and 8.5 for α",
     ),

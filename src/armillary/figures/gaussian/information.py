@@ -9,7 +9,7 @@ from armillary.figures.kit.curves import band_outline
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import axis_label
-from armillary.figures.kit.words import NOT_ESTIMABLE, largest, quoted
+from armillary.figures.kit.words import NOT_ESTIMABLE, largest, number
 from armillary.results.reading import array, chosen, estimate, label_of, numbers
 
 INFORMATION, NULLS = "gaussian/information", "gaussian/information_null_high"
@@ -54,13 +54,12 @@ def by_distance(results: xr.DataTree) -> go.Figure:
 
 def by_distance_finding(results: xr.DataTree) -> str:
     """What neighbours share at most, beside the farthest pairs of that layer."""
-    near, far = (estimate(results, INFORMATION, distance=place) for place in (0, -1))
-    if not np.isfinite(near.value).any():
+    near, far = (numbers(results, INFORMATION, distance=place) for place in (0, -1))
+    if not np.isfinite(near).any():
         return f"The mutual information of tokens is {NOT_ESTIMABLE}"
-    layer = largest(near.value)
-    nats = quoted(float(near.value[layer]), float(near.margin(near.value.size)[layer]))
-    apart = int(array(results, INFORMATION)["distance"].values[-1])
-    return f"Neighbouring tokens share {nats} nats at layer {layer}; {apart} apart {float(far.value[layer]):.2f}"
+    layer = largest(near)
+    nats, apart = number(float(near[layer])), int(array(results, INFORMATION)["distance"].values[-1])
+    return f"Neighbouring tokens share {nats} nats at layer {layer}; {apart} apart {float(far[layer]):.2f}"
 
 
 FIGURES = (
@@ -72,7 +71,8 @@ FIGURES = (
         by_distance,
         "Mutual information of the states of two tokens against their distance in the text, in the leading directions "
         "of each layer, as if tokens were jointly Gaussian. What remains far away is what a window or document shares. "
-        "Bands: 95 % interval over documents. Null: windows paired with circularly shifted ones of other documents.",
+        "Bands: leave-one-group-out range; no interval covers, for a few repetitive documents may hold most of it. "
+        "Null: windows paired with circularly shifted ones of other documents.",
         "I = ½ log(|Σ_x||Σ_y|/|Σ|), less the digamma bias, less the jackknife's bias over documents",
         "Wertich, section 4.2, estimated; docs/measures.md",
     ),

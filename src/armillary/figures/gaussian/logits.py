@@ -9,7 +9,7 @@ from armillary.figures.kit.colours import ESTIMATE, NULL
 from armillary.figures.kit.curves import layer_axis
 from armillary.figures.kit.each_head import dots, labels, per_head, spread
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import axes, panels
+from armillary.figures.kit.style import axes, log_axis, panels
 from armillary.figures.kit.units import axis_label
 from armillary.figures.kit.words import NOT_ESTIMABLE, contrast, number
 from armillary.results.reading import array, label_of, numbers
@@ -43,16 +43,7 @@ def agreement(results: xr.DataTree, paths: tuple[str, str], *, log: bool) -> go.
     trace.update(hovertemplate="%{text}: predicted %{x:.3g}, measured %{y:.3g}<extra></extra>")
     figure.add_trace(trace)
     axes(figure, f"{label_of(paths[0])}, distance 1", axis_label(paths[1]), **({"type": "log"} if log else {}))
-    return figure.update_xaxes(type="log", tickvals=round_numbers(predicted)) if log else figure
-
-
-def round_numbers(values: Float[np.ndarray, " head"]) -> list[float]:
-    """1, 2 and 5 times the powers of ten over the range of positive numbers, as marks of a logarithmic axis."""
-    known = values[np.isfinite(values) & (values > 0)]
-    if not known.size:
-        return []
-    powers = range(int(np.floor(np.log10(known.min()))), int(np.ceil(np.log10(known.max()))) + 1)
-    return [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
+    return figure.update_xaxes(**log_axis(predicted)) if log else figure
 
 
 def variances(results: xr.DataTree) -> go.Figure:
@@ -114,7 +105,7 @@ FIGURES = (
         "Variance of every head's logits between neighbouring tokens, over windows at given positions: measured, and "
         "predicted from means and covariances of its queries and keys as if they were jointly Gaussian. The mean would "
         "be right for any law; the variance holds products of four numbers, so what is off here is the assumption.",
-        "Var qᵀCk = tr(CΣ_kCᵀΣ_q) + tr((CΣ_kq)²) + terms of the means; C the scale and the rotation",
+        "Var qᵀCk = tr(C Σ_k CᵀΣ_q) + tr((C Σ_kq)²) + terms of the means; C the scale and the rotation",
         "Wertich, equations 6.2 and 6.3, corrected and completed",
     ),
     Figure(

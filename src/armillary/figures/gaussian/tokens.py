@@ -9,7 +9,7 @@ from armillary.figures.kit.curves import draw_estimate, draw_line, draw_null, la
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import axis_label, drawn_estimate
-from armillary.figures.kit.words import NOT_ESTIMABLE, at, largest, number
+from armillary.figures.kit.words import NOT_ESTIMABLE, largest, number
 from armillary.results.reading import estimate, label_of, numbers
 
 GROUP = "gaussian_tokens"
@@ -34,12 +34,12 @@ def conditionals(results: xr.DataTree) -> go.Figure:
 
 def conditionals_finding(results: xr.DataTree) -> str:
     """What the previous token explains where it explains most, and what the Gaussian conditional predicts there."""
-    measured, predicted = (estimate(results, path) for path in (PREVIOUS, PREDICTED))
-    if not np.isfinite(measured.value).any():
+    measured, predicted = (100 * numbers(results, path) for path in (PREVIOUS, PREDICTED))
+    if not np.isfinite(measured).any():
         return f"What a token says of the next state is {NOT_ESTIMABLE}"
-    layer = largest(measured.value)
-    said, rule = at(measured, layer, "%"), number(100 * float(predicted.value[layer]))
-    return f"The previous token explains {said} (layer {layer}); Gaussian conditionals predict {rule} %"
+    layer = largest(measured)
+    said, rule = number(float(measured[layer])), number(float(predicted[layer]))
+    return f"The previous token explains {said} % (layer {layer}); Gaussian conditionals predict {rule} %"
 
 
 def marginal(results: xr.DataTree) -> go.Figure:
@@ -73,7 +73,8 @@ FIGURES = (
         "Share of a state's variance, mean over its leading directions, that the token before it explains, one of the "
         "likeliest of the text; the same as a Gaussian conditional predicts it, whose mean is linear in the state "
         "before; what that whole state explains through the conditional; and what the state's own token explains, all "
-        "that a law of likely tokens can hold. Bands: 95 % interval over documents.",
+        "that a law of likely tokens can hold. Bands: leave-one-group-out range; of the own token the 95 % interval "
+        "over documents.",
         "tr(Σ⁻¹B)/r, B between tokens, bias-corrected; predicted: B = Σ₂₁Σ₁₁⁻¹ B₁ Σ₁₁⁻¹Σ₁₂",
         "Wertich, sections 4.2.3 (bigram preconditioning) and 4.3, beside what the text does",
     ),
@@ -85,9 +86,9 @@ FIGURES = (
         marginal,
         "Effective number of directions of a token that is one of the likeliest of the text, from their probabilities "
         "and the angles of their mean states. At right angles the probabilities alone would give the dashed line: what "
-        "lies below it is due to angles. The published formula squares the probabilities. Band: 95 % interval over "
-        "documents.",
-        "1/tr G², G = √(λ_iλ_j) α_ij, α the cosines",
+        "lies below it is due to angles. The published formula squares the probabilities. Band: "
+        "leave-one-group-out range.",
+        "1/tr G², G = √(λ_i λ_j) α_ij, α the cosines",
         "Wertich, section 4.3, corrected",
     ),
 )

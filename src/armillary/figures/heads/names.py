@@ -38,6 +38,15 @@ def kinds_of(results: xr.DataTree) -> Kinds:
     return np.where(np.isin(stored, list(KINDS)), stored, "")
 
 
+def every_kind(results: xr.DataTree) -> Kinds:
+    """All kinds that each head is in the field's words, the one that names it first; empty where there is none."""
+    held = next(path for path in ("taxonomy/labels", "taxonomy/kind") if has(results, path))
+    stored = array(results, held).values.astype(str)
+    kinds = [[kind.strip() for kind in text.split(",")] for text in stored.ravel()]
+    words = [", ".join(KINDS[kind] for kind in each if kind in KINDS) for each in kinds]
+    return np.array(words, dtype=str).reshape(stored.shape)
+
+
 def names(results: xr.DataTree) -> go.Figure:
     """Every head as a square, by block and number, coloured by its kind."""
     kind = kinds_of(results)

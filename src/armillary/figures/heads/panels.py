@@ -168,8 +168,9 @@ WORDS = (
     "The scores of a head on random tokens that are repeated once, taken apart: what the position vector and the "
     "residual add, as query (above, below) and as key (left, right), all logits with the mean's terms, and the "
     "attention that follows. A stripe off the diagonal in residual → residual is a head that matches tokens, one in "
-    "position → position a head that counts positions. Rows of scores are less their mean; the first token counts "
-    "neither in it nor in the scale. Empty: masked. One window, an example: no interval. The slider chooses the head."
+    "position → position a head that counts positions. Each row of scores has its mean subtracted; the first "
+    "token counts neither in it nor in the scale. Empty: masked. One window, an example: no interval. The slider "
+    "chooses the head."
 )
 
 FIGURES = (
@@ -191,9 +192,9 @@ FIGURES = (
         draw,
         "The scores of the head with the largest position → position share, however small, in the run's first window: "
         "what the position vector and the residual add to them, as query (above, below) and as key (left, right), all "
-        "of it with the mean's terms, and the attention that follows. Each row of scores is less its mean, which a "
-        "softmax does not see. The first token counts neither in it nor in the scale, which the five panels of scores "
-        f"share. Empty: masked. ± in the title: {error_words('constituents/share')}.",
+        "of it with the mean's terms, and the attention that follows. Each row of scores has its mean subtracted, "
+        "which changes no softmax. The first token counts neither in it nor in the scale, which the five panels of "
+        f"scores share. Empty: masked. ± in the title: {error_words('constituents/share')}.",
         "q_a k_bᵀ for a, b in position, residual, with scale and rotation; logits before soft cap, ALiBi and mask",
         "Song & Zhong (2023), equation 10 and Figures 31 to 34; docs/measures.md",
         detail,

@@ -53,7 +53,8 @@ def grid(results: xr.DataTree) -> go.Figure:
         [grid_title(results, path) for path in shown],
     )
     slider(figure, steps, words, 0, titles)
-    figure.layout.sliders[0].update(currentvalue={"visible": False}, x=0.06, len=0.88)  # labels at the ends
+    control = {"currentvalue": {"visible": False, "prefix": ""}, "x": 0.06, "len": 0.88}  # labels at the ends
+    figure.layout.sliders[0].update(**control)
     return figure
 
 

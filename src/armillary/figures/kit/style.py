@@ -5,6 +5,7 @@ import textwrap
 
 import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Float
 from plotly.subplots import make_subplots
 
 from armillary.figures.kit.colours import SERIES, THEMES
@@ -105,6 +106,13 @@ def log_ticks(figure: go.Figure) -> go.Figure:
             ticks = ticks_between(float(values.min()), float(values.max()), most)
             axis.update(tickmode="array", tickvals=list(ticks), ticktext=list(ticks.values()))
     return figure
+
+
+def log_axis(values: Float[np.ndarray, " value"]) -> dict[str, object]:
+    """What makes an axis logarithmic, with round numbers along the range of the positive ones of these values."""
+    known = values[np.isfinite(values) & (values > 0)]
+    ticks = ticks_between(float(known.min()), float(known.max())) if known.size else {}
+    return {"type": "log", "tickmode": "array", "tickvals": list(ticks), "ticktext": list(ticks.values())}
 
 
 def ticks_between(least: float, largest: float, most: int = 10) -> dict[float, str]:

@@ -202,11 +202,15 @@ def corrected_finding(results: xr.DataTree, name: str, what: str) -> str:
     corrected = estimate(results, f"position/{name}_corrected")
     known = np.isfinite(corrected.value)
     if not known.any():
-        single = not np.isfinite(numbers(results, f"position/{name}")).any()
-        why = "this run cannot separate position" if single else "position is too weak in every layer"
-        return f"The {what.removeprefix('a ')} of the positional basis is {NOT_ESTIMABLE}: {why}"
+        return f"The {what.removeprefix('a ')} of the positional basis is {NOT_ESTIMABLE}: {why_not(results, name)}"
     best = largest(corrected.value)
     return f"The positional basis has {what} of at most {at(corrected, best)} ({corrected.axis} {best})"
+
+
+def why_not(results: xr.DataTree, name: str) -> str:
+    """Why no layer has a bias-corrected value: no other value either, or position is too weak for it."""
+    single = not np.isfinite(numbers(results, f"position/{name}")).any()
+    return "this run cannot separate position" if single else "position is too weak in every layer"
 
 
 def corrected_detail(results: xr.DataTree, name: str) -> str:

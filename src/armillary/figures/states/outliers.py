@@ -16,6 +16,9 @@ from armillary.results.reading import array, first_ratios, has, massive_times, n
 DRAWN, COLOURED = 200, 6
 """The most tokens that are drawn, largest norm first, and the most texts that have a colour of their own."""
 
+FEW = 12
+"""Below this position the axis counts every one."""
+
 FIRST = "the first token (position 0)"
 
 
@@ -48,7 +51,8 @@ def outliers(results: xr.DataTree) -> go.Figure:
     draw_first(figure, results)
     figure.add_hline(massive_times(results), line={"dash": "dash", "color": THRESHOLD}, row=1, col=1)
     layer_axis(figure, ratio.shape[1])
-    figure.update_xaxes(autorange=True, range=None, dtick=None, title_text="position", row=2, col=1)
+    whole = 1 if rows.position.max() < FEW else None  # else plotly writes tenths of a position
+    figure.update_xaxes(autorange=True, range=None, tick0=0, dtick=whole, title_text="position", row=2, col=1)
     figure.update_xaxes(title_text="layer", row=1, col=1)
     axes(figure, "position", "norm / median norm", type="log")
     return figure.update_layout(legend={"itemsizing": "constant"})

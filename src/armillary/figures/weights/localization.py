@@ -7,7 +7,7 @@ import xarray as xr
 from armillary.figures.kit.colours import ESTIMATE, NULL, PUBLISHED, REGIMES, RESIDUAL
 from armillary.figures.kit.each_head import labels, starts_of
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import axes, panels
+from armillary.figures.kit.style import axes, log_axis, panels
 from armillary.figures.kit.words import NO_ERROR, NOT_ESTIMABLE, median, number, quoted
 from armillary.measures.errors.jackknife import half_width
 from armillary.results.reading import array, draws, has, label_of, numbers, optional
@@ -31,8 +31,7 @@ def plane(results: xr.DataTree) -> go.Figure:
             marker={"color": colour, "size": 7}, hovertemplate="%{text}: ξ %{x:.3g}, η %{y:.3g}<extra></extra>"
         )
         figure.add_trace(trace)
-    figure.update_yaxes(type="log", exponentformat="power")
-    return axes(figure, "ξ = tr W / √tr W²", "η = √tr W²")
+    return axes(figure, "ξ = tr W / √tr W²", "η = √tr W²", type="log")
 
 
 def kinds(results: xr.DataTree) -> np.ndarray:
@@ -111,7 +110,7 @@ def predicted(results: xr.DataTree) -> go.Figure:
         figure.add_trace(trace.update(hovertemplate="%{text}: %{x:.3g}, %{y:.3g}<extra></extra>"), row, 1)
     axes(figure, "predicted", "measured")
     figure.update_xaxes(title_text="predicted, mean ρ", row=1, col=1)
-    return figure.update_xaxes(title_text="η = √tr (W_QK Σ)²", type="log", exponentformat="power", row=2, col=1)
+    return figure.update_xaxes(title_text="η = √tr (W_QK Σ)²", **log_axis(pairs[1][0]), row=2, col=1)
 
 
 def predicted_finding(results: xr.DataTree) -> str:

@@ -5,14 +5,14 @@ import plotly.graph_objects as go
 import xarray as xr
 
 from armillary.figures.kit.colours import series
-from armillary.figures.kit.curves import draw_estimate, draw_line, draw_null, layer_axis
+from armillary.figures.kit.curves import draw_line, draw_null, layer_axis
 from armillary.figures.kit.each_head import field_height
 from armillary.figures.kit.fields import BAR, heatmap, ruler
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import axis_label, drawn
 from armillary.figures.kit.words import NOT_ESTIMABLE, median, number, span
-from armillary.results.reading import Estimate, array, has, numbers
+from armillary.results.reading import array, has, numbers
 from armillary.results.weight_answers import KINDS, of_kind, weight_answers
 
 ENERGY, TAIL = "matrices/outlier_energy", "matrices/alpha"
@@ -68,19 +68,23 @@ def initial(results: xr.DataTree) -> go.Figure:
     blocks = len(numbers(results, INITIAL))
     draw_null(figure, np.ones(blocks), "Glorot's initialisation")
     layer_axis(figure, blocks)
-    axes(figure, "block", axis_label(INITIAL))
     figure.for_each_trace(lambda trace: trace.update(showlegend="control" not in trace.name))
-    return figure.update_yaxes(type="log", exponentformat="power")
+    return axes(figure, "block", axis_label(INITIAL), type="log")
 
 
 def initial_finding(results: xr.DataTree) -> str:
-    """Whether spectra of queries and keys are pressed down, with the median energy, and the control's."""
+    """Whether spectra of queries and keys lie below their initialisation, with the median energy."""
     answer = weight_answers(results).get("query_below_glorot")
     if answer is None or not np.isfinite(median(numbers(results, INITIAL))):
         return f"The energy of the matrices is {NOT_ESTIMABLE}"
     verdict = {"holds": "are", "does not hold": "are not", "not determined": "may be"}[answer.numbers.verdict]
-    said = f"Query and key spectra {verdict} pressed down: {number(energy_of(results, INITIAL))} of Glorot's energy"
-    return said + (f"; control {number(energy_of(results, CONTROL))}" if has(results, CONTROL) else "")
+    times = number(energy_of(results, INITIAL))
+    return f"Query and key spectra {verdict} below Glorot's initialisation: {times} times its energy"
+
+
+def initial_detail(results: xr.DataTree) -> str:
+    """The median energy of the random-weight control's queries and keys."""
+    return f"Random-weight control: {number(energy_of(results, CONTROL))} times" if has(results, CONTROL) else ""
 
 
 def energy_of(results: xr.DataTree, path: str) -> float:
@@ -89,15 +93,14 @@ def energy_of(results: xr.DataTree, path: str) -> float:
 
 
 def tails(results: xr.DataTree) -> go.Figure:
-    """The exponent of every matrix's tail over the blocks, with its interval."""
+    """The exponent of every matrix's tail over the blocks; its interval where one points, for seven bands hide all."""
     figure, shown = panels(height=460), names(results, TAIL)
     value, low, high = (numbers(results, f"{TAIL}{ending}") for ending in ("", "_low", "_high"))
-    unknown = np.full(len(value), np.nan)
     for colour, place in zip(series(len(shown)), range(len(shown)), strict=True):
-        one = Estimate("block", value[:, place], unknown, low[:, place], high[:, place], 0)
-        draw_estimate(figure, one, shown[place], colour)
+        interval = np.stack([low[:, place], high[:, place]], -1)
+        draw_line(figure, value[:, place], shown[place], colour, interval=interval)
     layer_axis(figure, len(value))
-    return axes(figure, "block", axis_label(TAIL)).update_yaxes(type="log", exponentformat="power")
+    return axes(figure, "block", axis_label(TAIL), type="log")
 
 
 def tails_finding(results: xr.DataTree) -> str:
@@ -135,10 +138,11 @@ FIGURES = (
         initial_finding,
         initial,
         "The energy of each whole matrix over that of Glorot's initialisation of its shape (dashed: 1). Dotted: the "
-        "random-weight control, the model's own initialisation, which may lie below Glorot's from the start. Pressed "
-        "down: less energy and most singular values smaller, in more than half of the matrices (95 % interval).",
+        "random-weight control, the model's own initialisation, which may lie below Glorot's from the start. Below: "
+        "less energy and most singular values smaller, in more than half of the matrices (95 % interval).",
         "‖W‖² / (2 rows columns / (rows + columns))",
         "Wertich (2024), 7.2.2 and A.5; docs/measures.md",
+        initial_detail,
     ),
     Figure(
         "matrix-tails",
@@ -146,8 +150,9 @@ FIGURES = (
         (TAIL, f"{TAIL}_low", f"{TAIL}_high"),
         tails_finding,
         tails,
-        "Exponent of the power law that fits the largest squared singular values of each matrix; band: 95 % interval "
-        "by bootstrap of the whole fit. It describes a tail; it does not say how well a matrix was trained.",
+        "Exponent of the power law that fits the largest squared singular values of each matrix. Where you point: "
+        "its 95 % interval, by bootstrap of the whole fit. It describes a tail; it does not say how well a matrix "
+        "was trained.",
         "α = 1 + n / Σ log(x / xmin), xmin where the Kolmogorov–Smirnov distance is smallest",
         "Clauset, Shalizi & Newman (2009)",
         tails_detail,

@@ -82,11 +82,9 @@ def spectra(results: xr.DataTree) -> go.Figure:
         traces = [line(values[block, head], f"L{block}H{head}", ESTIMATE, 1.0) for head in range(values.shape[1])]
         expected = line(null[block].mean(0), "independent factors, mean", NULL, 2.0)
         steps.append([*traces, expected.update(line={"dash": "dash"}, showlegend=True)])
-    figure = axes(panels(height=420), "singular value, by size", axis_label("weights/singular_value_qk"))
-    figure.update_yaxes(type="log", exponentformat="power")
-    slider(figure, steps, [str(block) for block in some])
+    figure = slider(panels(height=420), steps, [str(block) for block in some])
     figure.layout.sliders[0].currentvalue.prefix = "block "
-    return figure
+    return axes(figure, "singular value, by size", axis_label("weights/singular_value_qk"), type="log")
 
 
 def line(values: np.ndarray, name: str, colour: str, width: float) -> go.Scatter:

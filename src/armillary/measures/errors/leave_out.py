@@ -37,10 +37,12 @@ def count_of(group: Int[np.ndarray, " context"]) -> int:
 
 
 class Debiased(NamedTuple):
-    """An estimate without its bias of order 1/G, and its standard error over groups of documents."""
+    """An estimate without its bias of order 1/G, its standard error, and its range as one group is left out."""
 
     value: Float[np.ndarray, "*value"]
     se: Float[np.ndarray, "*value"]
+    low: Float[np.ndarray, "*value"]
+    high: Float[np.ndarray, "*value"]
 
 
 def debiased(values: Float[np.ndarray, "set *value"]) -> Debiased:
@@ -48,9 +50,11 @@ def debiased(values: Float[np.ndarray, "set *value"]) -> Debiased:
 
     Groups of documents are the independent draws, so this takes off whatever bias the dependence of tokens and windows
     leaves after a correction for independent samples. The correction scatters too, by a part of order 1/G: the error is
-    G/(G − 1) times the plain one.
+    G/(G − 1) times the plain one. The range is that of θ₍₋g₎, moved by as much as the estimate was.
     """
     whole, without = values[0], values[1:]
     groups = len(without)
     value = groups * whole - (groups - 1) * without.mean(0) if groups >= FEWEST else np.full_like(whole, np.nan)
-    return Debiased(np.asarray(value), standard_error(without) * groups / max(groups - 1, 1))
+    moved = value - whole
+    error = standard_error(without) * groups / max(groups - 1, 1)
+    return Debiased(np.asarray(value), error, moved + without.min(0), moved + without.max(0))

@@ -20,7 +20,7 @@ Scatter = Float[np.ndarray, "mode mode_"]
 
 
 class Explained(NamedTuple):
-    """Shares of the variance of states, mean over directions of equal weight, bias-corrected, with their errors.
+    """Shares of the variance of states, mean over directions of equal weight, bias-corrected, with error or range.
 
     `own_token`: the state's own token. Of the next state: `previous_token`, which token stands before it;
     `previous_predicted`, the same as the Gaussian conditional predicts it; `previous_state`, the whole state before it,
@@ -30,11 +30,14 @@ class Explained(NamedTuple):
     own_token: float
     own_token_se: float
     previous_token: float
-    previous_token_se: float
+    previous_token_low: float
+    previous_token_high: float
     previous_predicted: float
-    previous_predicted_se: float
+    previous_predicted_low: float
+    previous_predicted_high: float
     previous_state: float
-    previous_state_se: float
+    previous_state_low: float
+    previous_state_high: float
 
 
 class Marginal(NamedTuple):
@@ -46,11 +49,13 @@ class Marginal(NamedTuple):
 
     eigenvalue: Float[np.ndarray, " mode"]
     directions: float
-    directions_se: float
+    directions_low: float
+    directions_high: float
     directions_orthogonal: float
     directions_published: float
     cosine: float
-    cosine_se: float
+    cosine_low: float
+    cosine_high: float
 
 
 class _Scatters(NamedTuple):
@@ -97,7 +102,8 @@ def explained_by_tokens(
         for each in (np.broadcast_to(frames[0], frames.shape), frames)
     )
     found = fixed_and_anew(fixed, anew)
-    return Explained(*(float(part[at]) for at in range(4) for part in (found.value, found.se)))
+    ranges = [float(part[at]) for at in (1, 2, 3) for part in (found.value, found.low, found.high)]
+    return Explained(float(found.value[0]), float(found.se[0]), *ranges)
 
 
 def marginal_spectrum(
@@ -108,13 +114,16 @@ def marginal_spectrum(
     sets = [_gram(total, often), *(_gram(total - part, often - own) for part, own in zip(sums, counts, strict=True))]
     numbers = debiased(np.array([[1 / spectral_energy(*each), _mean_cosine(*each)] for each in sets]))
     shares, angles = sets[0]
+    directions, cosine = (
+        (float(numbers.value[at]), float(numbers.low[at]), float(numbers.high[at])) for at in range(2)
+    )
     printed = np.linalg.eigvalsh(published_token_gram(shares, angles))
     return Marginal(
         np.linalg.eigvalsh(token_gram(shares, angles))[::-1],
-        *(float(numbers.value[0]), float(numbers.se[0])),
+        *directions,
         float(1 / np.sum(shares**2)),
         float(printed.sum() ** 2 / np.sum(printed**2)),
-        *(float(numbers.value[1]), float(numbers.se[1])),
+        *cosine,
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
 
-from armillary.measures.errors.groups import GroupMean, group_mean
+from armillary.measures.errors.groups import means_without
 from armillary.measures.gaussian.distance import information_by_distance
 from armillary.measures.gaussian.heads import MixingGap
 from armillary.measures.gaussian.likely import explained_by_tokens, likely_marks, marginal_spectrum
@@ -176,13 +176,18 @@ def mixing_dataset(rows: list[list[tuple[MixingGap, float]]]) -> xr.Dataset:
     return xr.Dataset(columns)
 
 
-def similarity_of(each: Float[np.ndarray, "context layer"], sample: Sample) -> GroupMean:
-    """Mean over windows, with its error over groups of documents."""
+def similarity_of(each: Float[np.ndarray, "context layer"], sample: Sample) -> dict[str, Float[np.ndarray, " layer"]]:
+    """Mean over windows, and its range as one group of documents is left out."""
     sizes = np.bincount(sample.group)
-    return group_mean(np.stack([each[sample.group == number].mean(0) for number in range(len(sizes))]), sizes)
+    whole, without = means_without(
+        np.stack([each[sample.group == number].mean(0) for number in range(len(sizes))]), sizes
+    )
+    return {"similarity": whole, "similarity_low": without.min(0), "similarity_high": without.max(0)}
 
 
-def through_depth(view: View, sample: Sample, own: GroupMean, seed: int, report: Report) -> xr.Dataset:
+def through_depth(
+    view: View, sample: Sample, own: dict[str, Float[np.ndarray, " layer"]], seed: int, report: Report
+) -> xr.Dataset:
     """The group /gaussian_depth: the model, its random-weight control, and W_Q and W_K multiplied by α."""
     changes: dict[str, Callable[[], AbstractContextManager[None]]] = {
         CONTROL: partial(randomised, view, seed + CONTROL_SEED),
@@ -193,11 +198,9 @@ def through_depth(view: View, sample: Sample, own: GroupMean, seed: int, report:
         with change():
             found[name] = similarity_of(reading.read_states(view, sample, None, report).similarity, sample)
     # Another draw of random weights moves their similarity by far more than other documents do.
-    found[CONTROL] = found[CONTROL]._replace(se=np.full_like(found[CONTROL].se, np.nan))
-    columns = {
-        "similarity": (("variant", "layer"), np.stack([each.mean for each in found.values()])),
-        "similarity_se": (("variant", "layer"), np.stack([each.se for each in found.values()])),
-    }
+    nothing = np.full_like(own["similarity"], np.nan)
+    found[CONTROL] |= {"similarity_low": nothing, "similarity_high": nothing}
+    columns = {name: (("variant", "layer"), np.stack([each[name] for each in found.values()])) for name in own}
     return xr.Dataset(columns, coords={"variant": list(found)}, attrs={"groups": sample.groups})
 
 

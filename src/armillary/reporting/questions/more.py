@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from armillary.figures.gaussian.information import INFORMATION, NULLS
-from armillary.figures.kit.words import contrast, largest, number, quoted
+from armillary.figures.kit.words import largest, number, quoted
 from armillary.figures.simulation.walks import DEVIATION, OFF, RHO, attention_finding, joint_limit
 from armillary.figures.sphere.norms import known_radii
 from armillary.figures.training import ACCURACY, BIGRAMS, TRAINED, validated
@@ -50,11 +50,11 @@ def information(results: xr.DataTree) -> Said | None:
     if not np.isfinite(near.value).any():
         return None
     null, best = numbers(results, NULLS, distance=0), largest(near.value)
-    compared = contrast(near, null)
-    value = quoted(float(near.value[best]), float(near.margin(near.value.size)[best]))
+    above, below = (near.low > null).any(), (near.high < null).all()
+    value = number(float(near.value[best]))
     far = number(float(numbers(results, INFORMATION, distance=-1)[best]))
     apart = int(array(results, INFORMATION)["distance"].values[-1])
-    verdict = YES if compared.above.any() else UNCLEAR if not compared.known.all() or compared.possible > 0.1 else NO
+    verdict = YES if above else NO if below else UNCLEAR
     said = f"Neighbours share up to {value} nats (layer {best}), tokens {apart} apart {far}"
     return Said(verdict, said, Curve(near.value, null))
 
@@ -108,7 +108,8 @@ def exact_matches(results: xr.DataTree) -> Said | None:
     verdict = YES if worst >= 90 else NO if worst < 50 else UNCLEAR
     outside = f"; at most {number(float(last[~trained].max()))} % outside" if (~trained).any() else ""
     curve = Curve(100 * values[known][:, trained].min(axis=1), axis="step")
-    return Said(verdict, f"At least {number(worst)} % exact matches inside the trained lengths{outside}", curve)
+    inside = "All answers are exact" if worst == 100 else f"At least {number(worst)} % of answers are exact"
+    return Said(verdict, f"{inside} inside the trained lengths{outside}", curve)
 
 
 def swept(results: xr.DataTree) -> Said | None:

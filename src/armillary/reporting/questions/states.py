@@ -6,6 +6,7 @@ import xarray as xr
 from armillary.figures.context import above_shuffled, incoherence_null
 from armillary.figures.kit.words import contrast, counted, largest, layer_ranges, number, quoted
 from armillary.figures.position.smoothness import low_share, smoother
+from armillary.figures.position.strength import why_not
 from armillary.figures.states.dominance import SHARE, TOKEN, dominated
 from armillary.figures.states.outliers import massive_first, outlier_table
 from armillary.measures.similarity import SHUFFLES
@@ -44,9 +45,7 @@ def low_rank(results: xr.DataTree) -> Said:
     rank = estimate(results, "position/rank_stable_corrected")
     known = np.isfinite(rank.value)
     if not known.any():
-        single = not np.isfinite(numbers(results, "position/rank_stable")).any()
-        why = "this run cannot separate position" if single else "position is too weak in every layer"
-        return Said(UNCLEAR, f"The stable rank is not estimable: {why}")
+        return Said(UNCLEAR, f"The stable rank is not estimable: {why_not(results, 'rank_stable')}")
     best, margin = largest(rank.value), rank.margin(rank.value.size)
     value = quoted(float(rank.value[best]), float(margin[best]))
     curve = Curve(rank.value)
@@ -69,8 +68,8 @@ def smooth(results: xr.DataTree) -> Said:
     above, best = smoother(results), largest(share.value)
     null = optional(results, "position/low_frequency_share_null", frequency=highest)
     low, high = 100 * share.low[best], 100 * share.high[best]
-    ends = f" (leave-one-out {number(low)} to {number(high)})" if np.isfinite(low + high) else ""
-    held = f"Low frequencies hold up to {number(100 * float(share.value[best]))} %{ends} of energy (layer {best})"
+    ends = f"; {number(low)} to {number(high)} without any one group" if np.isfinite(low + high) else ""
+    held = f"Low frequencies hold up to {number(100 * float(share.value[best]))} % of energy (layer {best}{ends})"
     curve = Curve(100 * share.value, None if null is None else 100 * null)
     if above is None:
         return Said(UNCLEAR, f"{held}; no null", curve)
@@ -147,7 +146,7 @@ def dominant(results: xr.DataTree) -> Said:
     )
     found, counts = np.unique(texts, return_counts=True)
     names = ", ".join(f"‘{found[place][:12]}’" for place in np.argsort(-counts, kind="stable")[:2])
-    who = f"{int(tokens.sum())} of {tokens.size} tokens" + (f" ({names})" if names else "")
+    who = f"{int(tokens.sum())} of {tokens.size} sampled tokens" + (f" ({names})" if names else "")
     held = f"{number(100 * float(share[best]))} % of layer {best}'s variance"
     return Said(YES, f"{who} hold {held}; much of {layer_ranges(dominated(results))}", Curve(100 * share))
 

@@ -76,7 +76,7 @@ def predicted(results: xr.DataTree) -> Said | None:
 
 QUESTIONS = (
     Question("Are W_Q and W_K aligned beyond chance?", ("qk-alignment",), alignment, "weights"),
-    Question("Are query and key spectra pressed down?", ("matrix-initial",), pressed, lead=False),
+    Question("Are query and key spectra below initialisation?", ("matrix-initial",), pressed, lead=False),
     Question("Can heads be read as tokens?", ("store-readability",), readable, "stores", lead=False),
     Question("Do weights predict where heads attend?", ("localization-agreement",), predicted, lead=False),
 )

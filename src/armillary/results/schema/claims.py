@@ -23,6 +23,6 @@ GROUPS: dict[str, Group] = {
             "quantity": Variable(OF_CLAIM, "text", "what the numbers are", label="quantity"),
         },
         command="armillary claims",
-        simulates="claims",
+        simulates="checks of published claims",
     ),
 }

@@ -10,7 +10,7 @@ PROJECTIONS = ("query", "key", "value", "query–key")
 """Which of a head's maps both tokens go through; in the last the later one through W_Q, the earlier through W_K."""
 
 INFORMATION = {
-    **with_error(
+    **with_range(
         "information",
         Variable(
             BY_DISTANCE,
@@ -19,6 +19,7 @@ INFORMATION = {
             "be negative",
             label="mutual information",
         ),
+        optional=True,
     ),
     "information_plug_in": Variable(
         BY_DISTANCE, "nats", "the same, plug-in: too large where samples are few", label="plug-in mutual information"
@@ -119,15 +120,16 @@ MIXING = {
 }
 
 DEPTH = {
-    **with_error(
+    **with_range(
         "similarity",
         Variable(
             axes("variant layer"),
             "1",
             "mean cosine of two tokens of a window, of the model and of changed ones; that of random weights is of one "
-            "draw and has no error",
+            "draw and has no range",
             label="token similarity",
         ),
+        optional=True,
     ),
 }
 
@@ -155,7 +157,7 @@ TOKENS = {
             share=True,
         ),
     ),
-    **with_error(
+    **with_range(
         "previous_token",
         Variable(
             LAYER,
@@ -164,8 +166,9 @@ TOKENS = {
             label="previous token",
             share=True,
         ),
+        optional=True,
     ),
-    **with_error(
+    **with_range(
         "previous_predicted",
         Variable(
             LAYER,
@@ -174,8 +177,9 @@ TOKENS = {
             label="previous token, predicted",
             share=True,
         ),
+        optional=True,
     ),
-    **with_error(
+    **with_range(
         "previous_state",
         Variable(
             LAYER,
@@ -184,11 +188,12 @@ TOKENS = {
             label="previous state",
             share=True,
         ),
+        optional=True,
     ),
     "eigenvalue": Variable(
         axes("layer mode"), "1", "spectrum of one of the likely tokens, mean states of length 1; adds up to 1"
     ),
-    **with_error(
+    **with_range(
         "directions",
         Variable(
             LAYER,
@@ -196,6 +201,7 @@ TOKENS = {
             "effective number of directions of one of the likely tokens, 1/Σ eigenvalue²",
             label="effective directions",
         ),
+        optional=True,
     ),
     "directions_orthogonal": Variable(
         LAYER, "directions", "the same if all these tokens were orthogonal", label="orthogonal tokens"
@@ -203,8 +209,10 @@ TOKENS = {
     "directions_published": Variable(
         LAYER, "directions", "the same by the published formula, which squares probabilities", label="as published"
     ),
-    **with_error(
-        "cosine", Variable(LAYER, "1", "mean cosine of two different likely tokens", label="cosine of likely tokens")
+    **with_range(
+        "cosine",
+        Variable(LAYER, "1", "mean cosine of two different likely tokens", label="cosine of likely tokens"),
+        optional=True,
     ),
     "probability": Variable(axes("token"), "1", "how often each of the likely tokens occurs, most frequent first"),
 }

@@ -84,9 +84,15 @@ def with_error(name: str, row: Variable, over: Over = "documents", *, without: b
     }
 
 
-def with_range(name: str, row: Variable, left_out: str = "group of documents") -> dict[str, Variable]:
-    """A rank or maximum, and its range as one group or fold after the other is left out."""
+def with_range(
+    name: str, row: Variable, left_out: str = "group of documents", *, optional: bool = False
+) -> dict[str, Variable]:
+    """What no interval covers, and its range as one group or fold after the other is left out.
+
+    The range is `optional` where files of earlier versions hold an error that did not cover in its place.
+    """
+    text = "its {}est value when one {} is left out"
     return {name: row} | {
-        f"{name}_{end}": Variable(row.axes, row.unit, f"its {end}est value when one {left_out} is left out")
+        f"{name}_{end}": Variable(row.axes, row.unit, text.format(end, left_out), optional, share=row.share)
         for end in ("low", "high")
     }
