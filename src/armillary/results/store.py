@@ -136,7 +136,7 @@ def read(folder: Path, *, measured: bool = True) -> dict[Path, xr.DataTree]:
         for name, node in tree.children.items():
             if name in GROUPS and (measured or not GROUPS[name].measures):
                 check(path, name, renamed(name, node.to_dataset()))
-    if older:  # said of what is read: a file that is refused has one line
+    if older and measured:  # said of what is read: a file that is refused has one line, and `measure` adds them
         names = ", ".join(path.name for path in older)
         say(f"without checksums, as in earlier versions: {names}; `armillary measure {folder}` adds them")
     return trees
