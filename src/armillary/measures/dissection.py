@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 Factor = Float[np.ndarray, "d_model d_head"]
 Frame = Float[np.ndarray, "d_model mode"]
-NullFrame = Float[np.ndarray, "d_model null_mode"]
+NullFrame = Float[np.ndarray, "d_model mode_"]
 
 
 class Dissection(NamedTuple):
