@@ -15,7 +15,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-WIDE = {"hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 2, "num_attention_heads": 32}
+WIDE = {"hidden_size": 4096, "intermediate_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32}
 
 
 def data():

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 import shutil
 import struct
 import zipfile
@@ -206,9 +207,11 @@ class Explorer(Reader):
         self.asked = (["GET", "POST", "PUT", "HEAD"][int(rng.integers(4))], path, query, headers, text_of(body, rng))
 
     def read(self, folder):
-        import httpx
+        from starlette.testclient import httpx
 
         method, path, query, headers, body = self.asked
+        # A client refuses to send these as they are; whoever is hostile writes them so.
+        path = re.sub(r"[\x00-\x1f\x7f]", lambda found: f"%{ord(found[0]):02x}", path)
         try:
             answer = self.client.request(method, path, params={"q": query} if query else None, headers=headers,
                                          content=body if method in ("POST", "PUT") else None)  # fmt: skip

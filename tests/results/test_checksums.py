@@ -59,7 +59,7 @@ def flipped(raw, at, rng):
 
 def loaded(path):
     """Everything that a file says."""
-    tree = read([path])[0].load()
+    tree = read([path])[0][path].load()
     tree.close()
     return tree
 
@@ -82,7 +82,7 @@ def test_an_array_is_checked_when_it_is_looked_at_and_not_before(whole, tmp_path
     with h5py.File(path) as opened:
         at = opened["sample/states"].id.get_offset()
     (tmp_path / "states.nc").write_bytes(flipped(raw, at + 100, np.random.default_rng(3)))
-    tree = read([tmp_path / "states.nc"])[0]
+    tree = read([tmp_path / "states.nc"])[0][tmp_path / "states.nc"]
     assert tree["norms"].norm.values.shape == (40,)
     message = (
         f"{tmp_path / 'states.nc'} is not a results file of Armillary (/sample/states is damaged: its checksum is "
@@ -111,7 +111,7 @@ def test_two_threads_that_look_at_one_array_at_a_time_both_get_it(whole, monkeyp
 
 
 def test_rows_columns_and_steps_are_those_of_the_whole_array(whole):
-    lazily, truth = read([whole[0]])[0]["sample"].states, loaded(whole[0])["sample"].states.values
+    lazily, truth = read([whole[0]])[0][whole[0]]["sample"].states, loaded(whole[0])["sample"].states.values
     for key in (
         (slice(None), 3), (2,), (-1, slice(1, None, 4)), (slice(3, None, -1),), ([0, 4], [1, 2]), (slice(2, 2), 0),
         (slice(None, None, -2), [5, 3, 3]), (np.array([True, False, True, False, False]), slice(None)),
@@ -123,7 +123,7 @@ def test_rows_columns_and_steps_are_those_of_the_whole_array(whole):
 def test_a_file_that_was_replaced_is_read_to_its_end(whole, tmp_path):
     path = tmp_path / "states.nc"
     path.write_bytes(whole[1])
-    tree = read([path])[0]
+    tree = read([path])[0][path]
     (tmp_path / "new").write_bytes(b"another")
     (tmp_path / "new").replace(path)
     assert tree["norms"].norm.values.shape == (40,)
@@ -132,7 +132,7 @@ def test_a_file_that_was_replaced_is_read_to_its_end(whole, tmp_path):
 def test_a_file_that_shrinks_while_it_is_read_is_refused(whole, tmp_path):
     path = tmp_path / "states.nc"
     path.write_bytes(whole[1])
-    tree = read([path])[0]
+    tree = read([path])[0][path]
     path.write_bytes(whole[1][:2000])
     with pytest.raises(StoreError, match=r"/sample/states ends early"):
         _ = tree["sample"].states.values

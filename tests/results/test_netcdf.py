@@ -87,7 +87,7 @@ def test_xarray_reads_what_its_own_writer_would_have_given(groups, tmp_path):
     for node in ours.subtree:
         del node.attrs[checksums.NAME]
     xr.testing.assert_identical(ours, theirs)
-    xr.testing.assert_identical(read([tmp_path / "ours.nc"])[0].load(), theirs)
+    xr.testing.assert_identical(read([tmp_path / "ours.nc"])[0][tmp_path / "ours.nc"].load(), theirs)
     for name, dataset in groups.items():
         for variable in dataset.variables:
             assert ours[name][variable].dtype == theirs[name][variable].dtype

@@ -18,7 +18,6 @@ import xarray as xr
 from armillary.results import checksums
 from armillary.results.inspection import inspected, refusal
 from armillary.results.stored import StoredFile, listed, variable
-from armillary.system.progress import say
 
 UNNAMED = "This is a netCDF dimension but not a netCDF variable.{:10d}"
 """What netCDF calls an axis without names or numbers along it."""
@@ -192,14 +191,14 @@ def as_read(attributes: Mapping[Any, Any]) -> dict[str, Any]:
     return found
 
 
-def read(paths: Sequence[Path]) -> list[xr.DataTree]:
-    """Files of results as trees of labelled arrays, each checked before anything of it is believed."""
+def read(paths: Sequence[Path]) -> tuple[dict[Path, xr.DataTree], list[Path]]:
+    """Files of results as trees of labelled arrays, each checked before anything of it is believed.
+
+    And those that have no checksums.
+    """
     found = dict(zip(paths, inspected(paths), strict=True))
     older = [path for path, said in found.items() if checksums.NAME not in said["attributes"]]
-    if older:
-        names, folder = ", ".join(path.name for path in older), older[0].parent
-        say(f"without checksums, as in earlier versions: {names}; `armillary measure {folder}` adds them")
-    return [tree(path, said) for path, said in found.items()]
+    return {path: tree(path, said) for path, said in found.items()}, older
 
 
 def tree(path: Path, said: dict[str, Any]) -> xr.DataTree:

@@ -15,6 +15,7 @@ from armillary.results.former import Results, renamed
 from armillary.results.reading import simulated
 from armillary.results.schema import FORMAT, GROUPS
 from armillary.system.files import sweep
+from armillary.system.progress import say
 from armillary.system.texts import shareable, short
 
 if TYPE_CHECKING:
@@ -124,18 +125,20 @@ def files_of(folder: Path) -> list[Path]:
 
 def read(folder: Path, *, measured: bool = True) -> dict[Path, xr.DataTree]:
     """Every file of a run, checked against the schema; without `measured` what measures gave may be lacking."""
-    paths = files_of(folder)
-    trees = dict(zip(paths, netcdf.read(paths), strict=True))
+    trees, older = netcdf.read(files_of(folder))
     for path, tree in trees.items():
         version = tree.attrs.get("armillary_format")
         if version != FORMAT:
             raise StoreError(
-                f"{path} has format {version}, expected {FORMAT}: survey again, "
+                f"{path} has format {version!r}, expected {FORMAT}: survey again, "
                 "or open it with the version that made it"
             )
         for name, node in tree.children.items():
             if name in GROUPS and (measured or not GROUPS[name].measures):
                 check(path, name, renamed(name, node.to_dataset()))
+    if older and measured:  # said of what is read: a file that is refused has one line, and `measure` adds them
+        names = ", ".join(path.name for path in older)
+        say(f"without checksums, as in earlier versions: {names}; `armillary measure {folder}` adds them")
     return trees
 
 

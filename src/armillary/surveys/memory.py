@@ -65,7 +65,8 @@ def table_bytes(plan: Plan, shape: Shape, *, rest: bool) -> int:
     """The most while layers are tabulated: sums that are in memory, what is made of them, and two sites at work."""
     table, groups = position_table(plan, shape), len(set(plan.groups.tolist()))
     sums = 0 if rest else min(ROOM, groups * table) + table + matrix_bytes(plan, shape)
-    work = 2 * table // shape.sites * (groups + FOLDS // 2 + 4) + 4 * 8 * shape.d_model**2
+    # Of a site of each stream: its groups, their sum and the null; of the layers also the folds and the covariance.
+    work = table // shape.sites * (2 * (groups + 2) + FOLDS // 2 + 1) + (6 if rest else 4) * 4 * shape.d_model**2
     return sums + work + room_bytes(plan, shape) + kept_bytes(plan, shape)
 
 
