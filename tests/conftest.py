@@ -25,7 +25,8 @@ def cli():
 
 @pytest.fixture
 def command(cli, monkeypatch, capfd):
-    """The whole command in this process: exit code, standard output, standard error."""
+    """The whole command in this process: exit code, standard output, standard error; no terminal sets a width."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["armillary", *map(str, arguments)])
