@@ -14,6 +14,8 @@ if os.environ.get("ARMILLARY_SHAPES", "1") == "1":
 hypothesis.settings.register_profile("armillary", deadline=None)
 hypothesis.settings.load_profile("armillary")
 
+os.environ.pop("COLUMNS", None)  # the terminal that runs the tests sets no width for the tables in them
+
 
 @pytest.fixture(scope="session")
 def cli():
@@ -25,8 +27,7 @@ def cli():
 
 @pytest.fixture
 def command(cli, monkeypatch, capfd):
-    """The whole command in this process: exit code, standard output, standard error; no terminal sets a width."""
-    monkeypatch.delenv("COLUMNS", raising=False)
+    """The whole command in this process: exit code, standard output, standard error."""
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["armillary", *map(str, arguments)])
