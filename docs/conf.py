@@ -1,10 +1,19 @@
 """How the documentation site is built: `make docs`. Pages ask for nothing outside their own folder."""
 
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # the directives of `making`
+
+# The kernel of the notebooks warns at its start that this machine could listen to itself: only errors are shown.
+kernel = tempfile.TemporaryDirectory(prefix="armillary-docs-")  # goes when the build ends
+profile = Path(kernel.name) / "profile_default"
+profile.mkdir()
+(profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
+os.environ["IPYTHONDIR"] = kernel.name
 
 from armillary import __version__  # noqa: E402
 
