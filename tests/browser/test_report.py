@@ -294,9 +294,10 @@ def test_markup_and_script_from_files_stay_text(tmp_path, visit, compared):
     page = seen.page
     for name in names(page):
         show(page, name)
-    assert HOSTILE in page.locator("h1").inner_text()
+    called = HOSTILE.rpartition("/")[2]  # what looks like a path is called by its last name
+    assert called in page.locator("h1").inner_text()
     assert HOSTILE in page.locator("footer").inner_text()
-    assert page.title().startswith(HOSTILE)
+    assert page.title().startswith(called)
     assert page.locator("img, b:not(.verdict)").count() == 0
     assert seen.dialogs == []
     assert seen.problems == []

@@ -73,7 +73,7 @@ def test_two_parts_without_a_common_group_are_refused(whole, tmp_path):
 def test_a_run_without_provenance_is_reported_compared_and_shown(whole, tmp_path, file):
     run = tiny_run.unmarked(whole, tmp_path / "run", file)
     assert "<h1>a run</h1>" in arm.report(run).read_text(encoding="utf-8")
-    assert "a run, first, and a run, second" in arm.report(run, other=run).read_text(encoding="utf-8")
+    assert "<h1>a run: first and second</h1>" in arm.report(run, other=run).read_text(encoding="utf-8")
     assert "a run" in run._repr_html_()
 
 
