@@ -313,7 +313,8 @@ document.addEventListener("click", (event) => {
 addEventListener("hashchange", () => { showHead(); unfold(); });
 addEventListener("popstate", showHead);
 addEventListener("DOMContentLoaded", () => {
-  document.getElementById("list").open = matchMedia("(min-width: 1100px)").matches;
+  const list = document.getElementById("list"); // a page of claims alone has none
+  if (list) list.open = matchMedia("(min-width: 1100px)").matches;
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) draw(entry.target.dataset.figure);
   }, { rootMargin: "700px" });
@@ -331,7 +332,7 @@ addEventListener("beforeprint", () => {
 const wanted = (field) => field.value.toLowerCase().split(/\s+/).filter(Boolean);
 const figureWords = document.getElementById("figures-words");
 
-figureWords.addEventListener("input", () => {
+figureWords?.addEventListener("input", () => {
   document.querySelectorAll("#list li").forEach((item) => {
     const text = `${item.textContent} ${item.firstChild.title}`.toLowerCase();
     item.hidden = !wanted(figureWords).every((word) => text.includes(word));
