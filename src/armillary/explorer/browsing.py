@@ -36,7 +36,8 @@ def facts(run: Run) -> dict[str, Any]:
         "title": run.title,
         "opens": opens(results),
         "simulation": simulated(results),
-        "about": {name: short(str(about[name])) for name in shown if str(about.get(name, ""))},
+        "about": {name: str(about[name]) for name in shown if str(about.get(name, ""))}
+        | {name: short(str(about[name])) for name in ("model", "corpus") if about.get(name)},
         "layers": layer_count(results),
         "blocks": blocks or max(layer_count(results) - 1, 0),
         "heads": heads,
