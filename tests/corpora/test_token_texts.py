@@ -6,7 +6,8 @@ import pytest
 import tokenizers
 import transformers
 
-from armillary.corpora.tokens import piece_bytes, token_text
+from armillary.corpora.tokens import encoded, piece_bytes, token_text
+from armillary.errors import SourceError
 
 TEXT = "a 😀 שלום ñ 日"
 
@@ -48,3 +49,25 @@ def test_emoji_and_hebrew_of_a_real_model_are_bytes_and_letters():
     assert "⟨" in shown[0]
     assert "ל" in shown
     assert shown[-1] == "�", "a real replacement character stays"
+
+
+@pytest.mark.parametrize(
+    ("words", "pattern", "why"),
+    [({"a": 0}, " ", "WordLevel error: Missing [UNK] token from the vocabulary"),
+     ({"a": 0, "[UNK]": 1}, "(b+)+$", "Onig: Regex search error: retry-limit-in-match over")],
+)  # fmt: skip
+def test_a_tokenizer_that_fails_on_a_text_is_said_in_one_line(words, pattern, why):
+    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated")
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend)
+    with pytest.raises(SourceError) as raised:
+        encoded(tokenizer, ["b" * 40 + "c"])
+    assert str(raised.value) == f"expected a tokenizer that reads any text, got an error ({why}): give tokenizer=..."
+
+
+def test_an_error_that_is_no_tokenizers_is_not_dressed_as_one():
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        encoded(stopped, ["a"])

@@ -4,13 +4,14 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any, Literal, TypeGuard
 
 import numpy as np
 from jaxtyping import Int, UInt32
 
 from armillary.corpora.texts import Document, Skipped
-from armillary.errors import RequestError, SourceError
+from armillary.errors import RequestError, SourceError, reason
 from armillary.system.texts import escaped
 
 Bos = Literal["auto", "always", "never"]
@@ -56,17 +57,34 @@ def _first_token(tokenizer: Any) -> tuple[int, ...]:
     raise RequestError("expected a BOS or CLS token for bos='always', got a tokenizer without one: choose bos='never'")
 
 
+class Rusty:
+    """Around tokenizers in Rust, which raise Exception itself, or give up with an error that no Python module names.
+
+    Both are told by their very kind: a handler for them would catch everything.
+    """
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is not None and (kind is Exception or type(error).__name__ == "PanicException"):
+            raise SourceError(
+                f"expected a tokenizer that reads any text, got an error ({reason(error)}): give tokenizer=..."
+            ) from error
+
+
 def encoded(tokenizer: Any, texts: list[str], *, special: bool = False) -> list[list[int]]:
     """The ids of texts, whole; truncation is refused in words, because a tokenizer file may ask for it."""
-    answer = tokenizer(
-        texts,
-        add_special_tokens=special,
-        truncation=False,
-        padding=False,
-        return_attention_mask=False,
-        return_token_type_ids=False,
-        verbose=False,  # a document longer than the model's maximum is the rule here, not a mistake
-    )
+    with Rusty():
+        answer = tokenizer(
+            texts,
+            add_special_tokens=special,
+            truncation=False,
+            padding=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,  # a document longer than the model's maximum is the rule here, not a mistake
+        )
     return answer["input_ids"]
 
 

@@ -43,6 +43,23 @@ def test_a_cut_gguf_file_is_refused_and_leaves_no_entry(file, cache, keep):
     assert not entries(cache)
 
 
+@pytest.mark.parametrize("value", ["vocab_size", "embedding_length", "rope.dimension_count"])
+def test_a_gguf_file_whose_values_declare_more_than_its_tensors_is_refused_before_memory_is_taken(
+    file, cache, monkeypatch, value
+):
+    raw = bytearray(file.read_bytes())
+    at = raw.index(f"llama.{value}".encode()) + len(f"llama.{value}") + 4  # after the name, and the type of the value
+    raw[at : at + 4] = (1 << 28).to_bytes(4, "little")
+    file.write_bytes(raw)
+    monkeypatch.setattr(transformers.PreTrainedModel, "from_pretrained", lambda *_, **__: pytest.fail("read"))
+    with pytest.raises(SourceError) as raised:
+        load(file)
+    line = str(raised.value)
+    assert line.startswith(f"expected a config of about the 16032 numbers that the weights in {file} hold, got one ")
+    assert line.endswith(": fetch it again")
+    assert not entries(cache)
+
+
 @pytest.mark.parametrize("text", [b"", b"no gguf at all", b"GGUF" + bytes(range(256)) * 4])
 def test_garbage_is_refused(tmp_path, cache, text):
     (tmp_path / "bad.gguf").write_bytes(text)

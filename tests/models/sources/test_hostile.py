@@ -6,10 +6,15 @@ import socket
 import struct
 
 import pytest
+import tokenizers
+import transformers
+from safetensors.numpy import load_file
 
 from armillary.errors import SourceError
 from armillary.models import load
+from armillary.models.sources import loading
 from armillary.models.sources.border import Reading
+from armillary.models.sources.declared import TOKENS, refuse_unstored
 from armillary.models.sources.gguf import dequantised
 
 
@@ -93,6 +98,88 @@ def test_a_local_folder_is_loaded_without_any_request(folder, no_network):
 def test_a_config_that_declares_nonsense_is_refused_in_one_line(folder, changes, words):
     changed_config(folder, **changes)
     assert words in refusal(folder)
+
+
+@pytest.mark.parametrize("dtype", [None, "stored"])
+def test_a_config_of_many_more_numbers_than_the_weight_files_hold_is_refused_before_they_are_made_up(
+    folder, monkeypatch, dtype
+):
+    changed_config(folder, hidden_size=4096, intermediate_size=11008)
+    monkeypatch.setattr(transformers.PreTrainedModel, "from_pretrained", lambda *_, **__: pytest.fail("read"))
+    line = refusal(folder, dtype=dtype)
+    stored = sum(weight.size for weight in load_file(folder / "model.safetensors").values())
+    assert line.startswith(f"expected a config of about the {stored} numbers that the weights in {folder} hold, got ")
+    assert line.endswith(": fetch it again")
+
+
+@pytest.mark.parametrize(
+    ("declared", "packed", "refused"),
+    [(2 * 10**9, {}, False), (3 * 10**9, {}, True), (3 * 10**9, {"quantization_config": {"bits": 4}}, False),
+     (10**11, {"quantization_config": {"bits": 4}}, True), (3 * 10**9, {"quantization_config": None}, True)],
+)  # fmt: skip
+def test_a_head_may_lack_and_numbers_may_be_packed(tmp_path, declared, packed, refused):
+    with pytest.raises(SourceError) if refused else contextlib.nullcontext():
+        refuse_unstored(packed, declared, 10**9, tmp_path)
+
+
+def with_tokenizer(folder, vocabulary):
+    """A tokenizer of whole words in a folder."""
+    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="a"))
+    transformers.PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="a").save_pretrained(folder)
+    return folder / "tokenizer.json"
+
+
+@pytest.mark.parametrize("far", [TOKENS, 2**31, 2**32 - 1])
+def test_a_token_whose_id_is_far_away_is_refused(folder, monkeypatch, far):
+    path = with_tokenizer(folder, {"a": 0, "b": 1})
+    path.write_text(path.read_text().replace('"b": 1', f'"b": {far}'))
+    monkeypatch.setattr(loading, "provenance_of", lambda *_: pytest.fail("2³² ids are written in minutes"))
+    assert refusal(folder) == (f"expected ids of tokens below {TOKENS} in {folder}, got {far}: fetch the file again")
+
+
+def test_ids_may_have_gaps(folder):
+    with_tokenizer(folder, {"a": 0, "b": 1_000_000})
+    assert load(folder).tokenizer.get_vocab()["b"] == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"tokenizer_class": "T5Tokenizer", "extra_ids": 10**9}, "expected extra_ids of at most 16384"),
+        ({"tokenizer_class": "PegasusTokenizer", "offset": 10**9}, "expected offset of at most 16384"),
+        ({"added_tokens_decoder": {"2000000000": {"content": "c"}}}, "below 2097152"),
+        ({"added_tokens_decoder": {"9" * 5000: {"content": "c"}}}, f"got {'9' * 30}:"),
+    ],
+)
+def test_tokens_that_would_be_made_without_end_are_refused_before_a_library_reads_them(
+    folder, monkeypatch, config, words
+):
+    path = with_tokenizer(folder, {"a": 0})
+    path.with_name("tokenizer_config.json").write_text(json.dumps(config))
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: pytest.fail("read"))
+    line = refusal(folder)
+    assert words in line
+    assert line.endswith(": fetch the file again")
+
+
+@pytest.mark.parametrize("config", [{"model_max_length": "x"}, {"model_max_length": {}}])
+def test_a_tokenizer_that_cannot_read_even_an_empty_text_is_refused(folder, config):
+    path = with_tokenizer(folder, {"a": 0}).with_name("tokenizer_config.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **config}))
+    line = refusal(folder)
+    assert line.startswith(f"expected a tokenizer in {folder}, got an error (")
+    assert line.endswith("): give tokenizer=...")
+
+
+@pytest.mark.parametrize("file", ["tokenizer_config.json", "config.json"])
+def test_a_model_in_place_of_a_tokenizer_is_refused(folder, monkeypatch, file):
+    with_tokenizer(folder, {"a": 0})
+    path = folder / file
+    path.write_text(json.dumps({**json.loads(path.read_text()), "tokenizer_class": "GPTJModel"}))
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: pytest.fail("read"))
+    assert refusal(folder) == (
+        f"expected a tokenizer as tokenizer_class in {path}, got 'GPTJModel': take that line out"
+    )
 
 
 def test_a_control_whose_weights_no_machine_holds_is_refused(folder):

@@ -7,10 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from armillary.corpora.tokens import encoded
 from armillary.errors import SourceError
 from armillary.models.sources.border import Reading, offline
-from armillary.models.sources.declared import TOKENIZER_BYTES, json_object, refuse_excess, refuse_foreign_code
-from armillary.models.sources.pages import head_of, paged, stored_dtype
+from armillary.models.sources.declared import (
+    TOKENIZER_BYTES,
+    json_object,
+    refuse_excess,
+    refuse_far_ids,
+    refuse_foreign_code,
+    refuse_many_tokens,
+    refuse_no_tokenizer,
+    refuse_unstored,
+)
+from armillary.models.sources.pages import head_of, numbers_of, paged, stored_dtype
 from armillary.models.sources.quiet import quiet
 from armillary.system.caches import file_sha256_once
 
@@ -145,11 +155,14 @@ def _refuse_broken_safetensors(file: Path) -> None:
 
 def model_from(checkpoint: Checkpoint, **options: Any) -> tuple[Any, str]:
     """The model, and a note on what it lacks; SourceError where transformers would fill weights at random."""
-    auto = auto_class(checkpoint.config())
+    auto, where = auto_class(checkpoint.config()), checkpoint.folder
     pickled = all(file.suffix != ".safetensors" for file in checkpoint.weight_files())
     options |= {"use_safetensors": not pickled, "weights_only": True, "output_loading_info": True}
     try:
-        with quiet(), offline(), Reading(f"a checkpoint in {checkpoint.folder}"):
+        with quiet(), offline(), Reading(f"a checkpoint in {where}"):
+            if not pickled and not options.get("trust_remote_code"):
+                stored = numbers_of(checkpoint.weight_files())
+                refuse_unstored(checkpoint.config(), declared_numbers(config_of(checkpoint), auto), stored, where)
             if options.get("dtype") == STORED and not pickled:
                 model, info = in_place(checkpoint, auto, options)
             else:
@@ -165,19 +178,36 @@ def model_from(checkpoint: Checkpoint, **options: Any) -> tuple[Any, str]:
     return _complete(model, sorted(map(str, info["missing_keys"])), checkpoint)
 
 
-def in_place(checkpoint: Checkpoint, auto: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The model whose weights are pages of their files, in the dtype of most of them; read where that cannot be."""
-    import torch
+def declared_numbers(config: Any, auto: Any) -> int:
+    """How many numbers a config declares: transformers takes memory for all of them, whatever the files hold."""
+    model = unfilled(config, auto)
+    return sum(each.numel() for each in (*model.parameters(), *model.buffers()))
+
+
+def config_of(checkpoint: Checkpoint, **trust: Any) -> Any:
+    """The config as transformers reads it."""
     from transformers import AutoConfig
 
+    return AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True, **trust)
+
+
+def unfilled(config: Any, auto: Any, **trust: Any) -> Any:
+    """The model of a config with shapes and no numbers."""
+    import torch
+
+    with torch.device("meta"):
+        return auto.from_config(config, **trust)
+
+
+def in_place(checkpoint: Checkpoint, auto: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The model whose weights are pages of their files, in the dtype of most of them; read where that cannot be."""
     files = checkpoint.weight_files()
     kind, tensors = stored_dtype(files), paged(files)
     if kind is None or tensors is None:
         return auto.from_pretrained(checkpoint.folder, local_files_only=True, **(options | {"dtype": "auto"}))
     trust = {"trust_remote_code": options.pop("trust_remote_code", False)}
-    config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True, **trust)
-    with torch.device("meta"):
-        model_class = type(auto.from_config(config, **trust))
+    config = config_of(checkpoint, **trust)
+    model_class = type(unfilled(config, auto, **trust))
     return model_class.from_pretrained(None, config=config, state_dict=tensors, **(options | {"dtype": kind}))
 
 
@@ -214,8 +244,21 @@ def tokenizer_from(folder: Path, **options: Any) -> Any:
     if not any((folder / name).is_file() for name in _TOKENIZER_FILES):
         return None
     refuse_large(folder)
+    for path in (folder / "tokenizer_config.json", folder / "config.json"):
+        if path.exists():
+            config = json_object(path)
+            if path.name != "config.json":
+                refuse_many_tokens(config, path)
+            if not options.get("trust_remote_code"):
+                refuse_no_tokenizer(config, path)
     with quiet(), offline(), Reading(f"a tokenizer in {folder}", "give tokenizer=..."):
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, **options)
+        found = AutoTokenizer.from_pretrained(folder, local_files_only=True, **options)
+        # Asked here because ids stand in files of many kinds, and because reading them is still cheap: writing is not.
+        if (backend := getattr(found, "backend_tokenizer", None)) is not None:
+            refuse_far_ids(backend.get_vocab(), folder)
+        # transformers keeps what a config says, of whatever type, and stumbles over it at the first text.
+        encoded(found, [""])
+        return found
 
 
 def refuse_large(folder: Path) -> None:

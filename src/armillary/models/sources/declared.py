@@ -13,6 +13,16 @@ CONFIG_BYTES, TOKENIZER_BYTES = 10 << 20, 256 << 20
 BLOCKS, WIDEST = 2048, 1 << 31
 """The most blocks of a model, and the largest of all its other sizes."""
 
+TOKENS, MADE = 1 << 21, 1 << 14
+"""The ids of tokens are below the first: libraries walk through all of them up to the highest, whether there is a token
+or not. The second is the most tokens that a number in a tokenizer's config may ask for: they are made one by one."""
+
+ASKED = ("extra_ids", "offset")
+"""The names of such numbers in transformers."""
+
+UNSTORED = 1 << 26
+"""The most numbers of a small model that are in none of its files: masks and positions are computed."""
+
 ATTENTION = (None, "eager", "sdpa", "flex_attention")
 """The attention that a config may ask for: part of transformers and torch. Any other name would be fetched and run."""
 
@@ -73,3 +83,48 @@ def refuse_foreign_code(config: dict[str, Any], where: Path) -> None:
                 f"expected attention that is part of transformers in {where}, got {str(value)[:60]!r}, which would be "
                 "fetched and run: take that line out, or allow it with trust_remote_code=True (--trust-remote-code)"
             )
+
+
+def refuse_many_tokens(config: dict[str, Any], where: Path) -> None:
+    """Refuse a tokenizer's config that asks for more tokens than can be made soon, or gives one an id far away."""
+    for name in ASKED:
+        value = config.get(name)
+        if isinstance(value, int) and value > MADE:
+            raise SourceError(
+                f"expected {name} of at most {MADE} in {where}, got {str(value)[:30]}: fetch the file again"
+            )
+    added = config.get("added_tokens_decoder")
+    for name in added if isinstance(added, dict) else ():
+        if name.isdecimal() and (len(name) > len(str(TOKENS)) or int(name) >= TOKENS):
+            raise far_id(where, name)
+
+
+def refuse_no_tokenizer(config: dict[str, Any], where: Path) -> None:
+    """Refuse a config that calls something else its tokenizer: transformers would load a whole model by that name."""
+    named = config.get("tokenizer_class")
+    if isinstance(named, str) and named and "Tokenizer" not in named and not named.endswith("Backend"):
+        raise SourceError(f"expected a tokenizer as tokenizer_class in {where}, got {named[:60]!r}: take that line out")
+
+
+def refuse_far_ids(ids: dict[str, int], where: Path) -> None:
+    """Refuse the vocabulary of a tokenizer one of whose ids is far beyond all that a vocabulary needs."""
+    if (far := max(ids.values(), default=0)) >= TOKENS:
+        raise far_id(where, str(far))
+
+
+def far_id(where: Path, got: str) -> SourceError:
+    """A token whose id is too large."""
+    return SourceError(f"expected ids of tokens below {TOKENS} in {where}, got {got[:30]}: fetch the file again")
+
+
+def refuse_unstored(config: dict[str, Any], declared: int, stored: int, where: Path) -> None:
+    """Refuse a config that declares many more numbers than the weight files hold: the rest would be made up.
+
+    Half of them may lack, as a head does, and a quantised file packs up to 32 into one.
+    """
+    packed = any(value and name in ("quantization_config", "compression_config") for name, value in entries(config))
+    if declared > stored * (32 if packed else 2) + UNSTORED:
+        raise SourceError(
+            f"expected a config of about the {stored} numbers that the weights in {where} hold, "
+            f"got one that declares {declared}: fetch it again"
+        )

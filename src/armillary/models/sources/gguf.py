@@ -5,6 +5,8 @@ from typing import Any
 
 from armillary.errors import SourceError
 from armillary.models.sources.border import Reading, offline
+from armillary.models.sources.checkpoints import declared_numbers
+from armillary.models.sources.declared import refuse_unstored
 from armillary.models.sources.gguf_head import refuse_excess_gguf
 from armillary.models.sources.quiet import quiet
 from armillary.system.caches import cache_dir, cache_entry, cache_lock, file_sha256_once
@@ -39,12 +41,19 @@ def _refuse_no_gguf(path: Path) -> None:
 
 
 def _refuse_broken(path: Path) -> None:
-    """Read the whole directory of tensors first: transformers' own errors on a cut file do not name the file."""
-    import gguf
+    """Read the whole directory of tensors first: transformers' own errors on a cut file do not name the file.
 
-    refuse_excess_gguf(path)
+    Then hold what the values declare against the tensors.
+    """
+    import gguf
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    stored = refuse_excess_gguf(path)
     with Reading(f"a complete GGUF file at {path}, no truncated or damaged one"):
         gguf.GGUFReader(path)
+    with quiet(), offline(), Reading(f"a GGUF file that transformers can read at {path}"):
+        config = AutoConfig.from_pretrained(str(path.parent), gguf_file=path.name, local_files_only=True)
+        refuse_unstored({}, declared_numbers(config, AutoModelForCausalLM), stored, path)
 
 
 def _convert(path: Path, folder: Path) -> None:

@@ -69,8 +69,11 @@ class Head:
         return self.number(FORMATS[kind])
 
 
-def refuse_excess_gguf(path: Path) -> None:
-    """Refuse a file whose head declares more than the file holds, or more blocks than any model has."""
+def refuse_excess_gguf(path: Path) -> int:
+    """Refuse a file whose head declares more than the file holds, or more blocks than any model has.
+
+    Returns how many numbers its tensors hold.
+    """
     import gguf
 
     known = {int(kind): size for kind, size in gguf.GGML_QUANT_SIZES.items()}
@@ -88,7 +91,7 @@ def refuse_excess_gguf(path: Path) -> None:
         blocks = [value for name, value in config.items() if name.endswith(".block_count")]
         if len(blocks) != 1 or not isinstance(blocks[0], int) or blocks[0] > tensors:  # each would be looked for
             raise head.broken(f"it declares {blocks[0] if blocks else 'no number of'} blocks and {tensors} tensors")
-        total = 0
+        total = numbers = 0
         for _ in range(tensors):
             head.text(NAME)
             axes = int(head.number("I"))
@@ -99,6 +102,8 @@ def refuse_excess_gguf(path: Path) -> None:
             if kind not in known:
                 raise head.broken(f"it holds a tensor of type {kind}")
             block, width = known[kind]
+            numbers += prod(shape)
             total += -(-prod(shape) // block) * width
             if total > head.size or start > head.size:
                 raise head.broken("its tensors are larger than the file")
+        return numbers

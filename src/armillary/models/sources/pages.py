@@ -29,6 +29,11 @@ def stored_dtype(files: Iterable[Path]) -> torch.dtype | None:
     return sizes.most_common(1)[0][0] if sizes else None
 
 
+def numbers_of(files: Iterable[Path]) -> int:
+    """How many numbers some safetensors hold."""
+    return sum(prod(tensor["shape"]) for file in files for tensor in head_of(file).values())
+
+
 def paged(files: Iterable[Path]) -> dict[str, torch.Tensor] | None:
     """Every tensor of some safetensors by name, not to be written to; None where a type cannot be read in place.
 

@@ -10,7 +10,7 @@ import torch
 
 from armillary.errors import SourceError
 from armillary.models.sources.border import Reading, offline
-from armillary.models.sources.checkpoints import STORED, Checkpoint, auto_class
+from armillary.models.sources.checkpoints import STORED, Checkpoint, auto_class, config_of, unfilled
 from armillary.models.sources.quiet import quiet
 from armillary.models.view import View
 from armillary.models.weights import submodule
@@ -29,14 +29,12 @@ def seeded(seed: int) -> Iterator[None]:
 
 def twin_of_checkpoint(checkpoint: Checkpoint, seed: int, **options: Any) -> Any:
     """The random-weight control of a folder's model; its weight files are not read."""
-    from transformers import AutoConfig
-
     trust = options.get("trust_remote_code", False)
     options.pop("device_map", None)
     if options.get("dtype") in ("auto", STORED):
         options.pop("dtype")
     with quiet(), offline(), Reading(f"a readable config in {checkpoint.folder}"):
-        config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=trust, local_files_only=True)
+        config = config_of(checkpoint, trust_remote_code=trust)
         auto = auto_class(checkpoint.config())
         refuse_no_room(auto, config, trust, checkpoint)
         with seeded(seed):
@@ -45,8 +43,7 @@ def twin_of_checkpoint(checkpoint: Checkpoint, seed: int, **options: Any) -> Any
 
 def refuse_no_room(auto: Any, config: Any, trust: bool, checkpoint: Checkpoint) -> None:
     """Refuse a config that declares more weights than fit into memory."""
-    with torch.device("meta"):
-        model = auto.from_config(config, trust_remote_code=trust)
+    model = unfilled(config, auto, trust_remote_code=trust)
     needed, there = sum(weight.numel() for weight in model.parameters()) * 4, psutil.virtual_memory().total
     if needed > there:
         raise SourceError(
