@@ -44,9 +44,13 @@ class Model(Reader):
             path.write_bytes(text_of(mutated(json.loads(raw), rng), rng))
 
     def read(self, folder):
+        from armillary.corpora.tokens import encoded, prefix
         from armillary.models import load
 
-        load(folder / "model")
+        view = load(folder / "model")
+        if view.tokenizer is not None:
+            prefix(view.tokenizer, "auto")
+            encoded(view.tokenizer, ["word1 word2 🦆", ""])
 
 
 def spoilt_safetensors(raw, rng):

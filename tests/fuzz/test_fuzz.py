@@ -9,11 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from feeding import fed
+from feeding import fed, one
+from reader import Reader
 from readers import READERS
 
 QUICK = ["toml", "wheel", "jsonl", "jsonl-gz", "text-gz", "gguf", "gguf-model"]
@@ -27,6 +29,18 @@ def test_spoilt_inputs_are_read_or_refused_in_one_line(name):
     counts, finds = fed(name, 1_000_000, 40)
     assert finds == []
     assert counts["refused"] > 10
+
+
+class Hungry(Reader):
+    """Takes a little more memory than is allowed, and gives it back."""
+
+    def read(self, folder):
+        np.ones(1_100_000_000, np.uint8)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not forget what a process once had")
+def test_an_input_that_takes_much_memory_does_not_hide_the_next(tmp_path):
+    assert [one(Hungry(), tmp_path) for _ in range(2)] == ["memory: over 1 GB"] * 2
 
 
 @pytest.mark.nightly
