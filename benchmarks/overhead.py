@@ -1,12 +1,16 @@
 """What a survey costs beyond running the model: ratios in one run, sides alternating, medians, threads pinned.
 
-    python benchmarks/overhead.py [minilm|smollm2] [--repeats 5] [--covariance attention] [--apart]
+    python benchmarks/overhead.py [minilm|smollm2] [--repeats 5] [--covariance attention] [--apart] [--backed]
 
 The bare pass is the usual loop over batches, every product on all cores. A survey runs two batches at a time, each on
 half of the cores, which is quicker; so the sides are also compared with a bare pass that does the same ("paired").
 
 All sides share a process, and so the memory that either has asked for: the bare pass then finds it ready after a
 survey. With --apart every side runs in a process of its own, as programs do that either survey a model or run it.
+
+A virtual machine may hand free memory back to its host, and memory that is asked for is then fetched from there page
+by page: 2.4 ms a megabyte where this was written, a tenth of a millisecond on a machine of its own. A survey asks for a
+gigabyte. With --backed its sums get memory that was touched before and is cleared when it is asked for.
 """
 
 import argparse
@@ -23,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 
 import armillary as arm
@@ -32,11 +37,35 @@ from armillary.surveys.engines.local import local
 from armillary.surveys.preparing import draw, ordered, plan_of
 from armillary.surveys.running import shared_out
 from armillary.surveys.settings import Settings
+from armillary.surveys.sums import batch
 from armillary.surveys.survey import finished_groups, measure_and_write
 from armillary.surveys.tables import captured_groups
+from armillary.system import mappings
 
 SIZES = {"minilm": 256, "smollm2": 64}
 SIDES = ("bare", "paired", "survey")
+
+
+class Backed:
+    """Memory that this process holds, touched before, instead of what the system gives."""
+
+    SIZE = 3 << 30
+
+    def __init__(self):
+        self.memory = np.ones(self.SIZE, np.uint8)
+        self.end = 0
+
+    def mapping(self, size):
+        """Cleared memory; what was given out before is forgotten with `start_again`."""
+        size = -(-max(size, 1) // 4096) * 4096
+        given = self.memory[self.end : self.end + size]
+        assert len(given) == size, "the survey asks for more"
+        self.end += size
+        given[:] = 0
+        return memoryview(given)
+
+    def start_again(self):
+        self.end = 0
 
 
 def bare(view, plan):
@@ -80,8 +109,10 @@ def prepared(name, covariance):
     return view, drawn, plan
 
 
-def once(side, view, drawn, plan):
+def once(side, view, drawn, plan, pool=None):
     """The seconds of one side, step by step."""
+    if pool is not None:
+        pool.start_again()
     folder = Path(tempfile.mkdtemp())
     os.sync()
     start = time.perf_counter()
@@ -101,8 +132,8 @@ def in_a_process(side, name, covariance, threads):
     return json.loads(found.stdout.splitlines()[-1])
 
 
-def measure(name, repeats, covariance, threads, *, apart):
-    ready = None if apart else prepared(name, covariance)
+def measure(name, repeats, covariance, threads, *, apart, pool):
+    ready = None if apart else (*prepared(name, covariance), pool)
     ratios = []
     for repeat in range(repeats):
         steps = {}
@@ -117,8 +148,9 @@ def measure(name, repeats, covariance, threads, *, apart):
             flush=True,
         )
     middle = [statistics.median(column) for column in zip(*ratios, strict=True)]
+    how = (", processes apart" if apart else "") + (", backed memory" if pool else "")
     print(
-        f"{name} {SIZES[name]} windows, covariance {covariance}{', processes apart' if apart else ''}: "
+        f"{name} {SIZES[name]} windows, covariance {covariance}{how}: "
         f"pass {middle[0]:.3f}, with everything {middle[1]:.3f}; over a paired bare pass {middle[2]:.3f} and "
         f"{middle[3]:.3f} (medians of {repeats})"
     )
@@ -131,11 +163,17 @@ if __name__ == "__main__":
     parser.add_argument("--covariance", default="residual")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--backed", action="store_true")
     parser.add_argument("--side", choices=SIDES)
     given = parser.parse_args()
+    if given.backed and (given.apart or given.side):
+        parser.error("expected --backed or --apart, got both: memory that one process holds is not another's")
     torch.set_num_threads(given.threads)
+    ready_memory = Backed() if given.backed else None
+    if ready_memory is not None:
+        batch.mapping = mappings.mapping = ready_memory.mapping
     for model in given.models:
         if given.side:
             print(json.dumps(once(given.side, *prepared(model, given.covariance))))
         else:
-            measure(model, given.repeats, given.covariance, given.threads, apart=given.apart)
+            measure(model, given.repeats, given.covariance, given.threads, apart=given.apart, pool=ready_memory)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from threading import local
 from typing import Any
 
@@ -18,7 +19,9 @@ from armillary.models.states import Reading, reading
 from armillary.models.view import View
 from armillary.surveys.devices import moved, summing_device
 from armillary.surveys.plan import Plan
+from armillary.surveys.sums.batch import HOST
 from armillary.surveys.sums.heads import Heads
+from armillary.system.mappings import Lender
 
 AT_ONCE = 2
 """How many batches are in the model at a time, each on its share of the cores: a product that one core makes alone
@@ -45,6 +48,7 @@ def captured(
     """
     split = split or shared_out(view.device, known=view.family is not None)
     at = summing_device(view, plan)
+    lender = Lender(split[0] + 1) if at == HOST else None
     asked = reading_heads(view, skipped=plan.skipped, drop=plan.outliers == "drop") if plan.heads else nullcontext()
     with (
         reading(view, attention=plan.sites == "all") as read,
@@ -54,7 +58,7 @@ def captured(
         inside: deque[Future[Captured]] = deque()
         try:
             for rows in batches:
-                inside.append(crew.submit(captured_batch, view, plan, rows, at, read, heads))
+                inside.append(crew.submit(captured_batch, view, plan, rows, at, read, heads, lender))
                 if len(inside) > split[0]:
                     yield inside.popleft().result()
             while inside:
@@ -116,21 +120,50 @@ def cores(share: int) -> Iterator[None]:
 
 @torch.inference_mode()
 def captured_batch(
-    view: View, plan: Plan, rows: range, at: torch.device, read: Reading, heads: HeadReading | None = None
+    view: View,
+    plan: Plan,
+    rows: range,
+    at: torch.device,
+    read: Reading,
+    heads: HeadReading | None = None,
+    lender: Lender | None = None,
 ) -> Captured:
     """The states of one batch. Attention inputs that are the residual stream itself are not read twice."""
     if heads is not None:
         heads.ranked = tuple(row for row, context in enumerate(rows) if context in plan.ranked)
+    sites = view.n_blocks + 1 + (view.n_blocks if plan.sites == "all" else 0)
+    read.keep = partial(summable, at=at) if lender is None else Copies(lender, sites)
     view.run(plan.tokens[rows.start : rows.stop])
     residual, attention = read.take(view.n_blocks)
-    if all(mine.data_ptr() == theirs.data_ptr() for mine, theirs in zip(attention, residual, strict=False)):
+    if all(mine is theirs for mine, theirs in zip(attention, residual, strict=False)):
         attention = []
     groups = tuple(int(group) for group in plan.groups[rows.start : rows.stop])
     seen = moved(Heads.of(heads.take(view.n_blocks), groups), at) if heads is not None else None
-    taken = [[summable(states, at) for states in kind] for kind in (residual, attention)]
-    return Captured(rows, tuple(taken[0]), tuple(taken[1]), seen)
+    return Captured(rows, tuple(residual), tuple(attention), seen)
+
+
+class Copies:
+    """Copies of the states of one batch in memory that is lent: the model's own is free for its next block."""
+
+    def __init__(self, lender: Lender, sites: int) -> None:
+        self.lender, self.sites, self.count = lender, sites, 0
+        self.room: Tensor | None = None
+
+    def __call__(self, states: Tensor) -> Tensor:
+        """The states at one more site."""
+        if self.room is None:
+            dtype = summed_as(states.dtype)
+            lent = self.lender.lend(self.sites * states.numel() * dtype.itemsize)
+            self.room = torch.from_numpy(lent).view(dtype).view(self.sites, *states.shape)
+        self.count += 1
+        return self.room[self.count - 1].copy_(states)
 
 
 def summable(states: Tensor, at: torch.device) -> Tensor:
-    """States where sums are made; half precision is widened, float32 and float64 stay what they are."""
-    return states.to(at, torch.float32 if states.dtype in (torch.float16, torch.bfloat16) else states.dtype)
+    """States where sums are made, as numbers that can be summed."""
+    return states.to(at, summed_as(states.dtype))
+
+
+def summed_as(dtype: torch.dtype) -> torch.dtype:
+    """Half precision is widened, float32 and float64 stay what they are."""
+    return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype

@@ -16,6 +16,10 @@ from armillary.surveys.stopping import Enough, never
 from armillary.surveys.sums.state import State
 from armillary.surveys.total import Total
 
+WIDE = 2048
+"""From this width on, memory that a shard leaves torn to pieces is handed back: that of narrower models is soon used
+again, and would have to be cleared anew."""
+
 
 @torch.inference_mode()
 def local(
@@ -43,7 +47,8 @@ def local(
                 if enough(total.state, total.done):
                     break
                 total.add(*shard_state(islice(read, len(batches)), plan, total.pilot, report, total.shelving))
-                give_back()
+                if view.d_model >= WIDE:
+                    give_back()
         except KeyboardInterrupt:
             total.save()
             raise

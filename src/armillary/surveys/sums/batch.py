@@ -1,7 +1,6 @@
 """What accumulators are given: the states of a few windows at every site, and what is known about each token."""
 
 import math
-import mmap
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from torch import Tensor
 
 from armillary.surveys.sums.frame import Frame
 from armillary.surveys.sums.shelf import Kept
+from armillary.system.mappings import mapping
 
 Large = Tensor | Kept
 """A sum over many tokens at every site: in memory, or on disk while nothing is added to it."""
@@ -100,8 +100,7 @@ def lasting(*shape: int, dtype: DTypeLike = np.float64, at: torch.device = HOST)
     if at != HOST:
         return torch.zeros(shape, dtype=torch.float32 if dtype == np.float32 else torch.float64, device=at)
     count = math.prod(shape)
-    memory = mmap.mmap(-1, max(np.dtype(dtype).itemsize * count, 1))
-    return torch.from_numpy(np.frombuffer(memory, dtype, count).reshape(shape))
+    return torch.from_numpy(np.frombuffer(mapping(np.dtype(dtype).itemsize * count), dtype, count).reshape(shape))
 
 
 def emptied(tensor: Tensor) -> None:

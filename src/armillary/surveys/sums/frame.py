@@ -1,6 +1,7 @@
 """The few directions along which states vary most, from the first windows: a frame for what is kept by group."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -19,6 +20,11 @@ class Frame:
 
     centre: Float[Tensor, "site d_model"]
     directions: Float[Tensor, "site d_model direction"]
+
+    @cached_property
+    def offsets(self) -> Float[Tensor, "site direction"]:
+        """The centre's own coordinates, to be taken off those of a state."""
+        return torch.einsum("sd,sdk->sk", self.centre, self.directions.double()).to(self.directions.dtype)
 
 
 def frame(states: list[Float[Tensor, "token d_model"]]) -> Frame:

@@ -20,12 +20,10 @@ class Leading:
         """The products of one batch."""
         if batch.frame is None:
             raise AssertionError("expected a frame, got none: the pilot gives it before the first sum")
-        along = batch.frame.directions
-        offsets = (batch.frame.centre[:, None] @ along.double()).to(along.dtype)
-        coordinates = torch.stack(
-            [(states.to(along.dtype) @ directions) for states, directions in zip(batch.states, along, strict=True)]
-        )
-        coordinates -= offsets[:, None]
+        along, offsets = batch.frame.directions, batch.frame.offsets
+        coordinates = along.new_empty(len(along), *batch.kept.shape, along.shape[-1])
+        for into, states, directions, offset in zip(coordinates, batch.states, along, offsets, strict=True):
+            torch.matmul(states.to(along.dtype), directions, out=into).sub_(offset)
         coordinates = coordinates.masked_fill_(~batch.kept[..., None], 0).double()
         found: dict[int, Tensor] = {}
         for group, run in batch.runs():

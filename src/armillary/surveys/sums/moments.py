@@ -1,6 +1,7 @@
 """Second moments that merge (Chan, Golub and LeVeque): about the mean of each part, never about zero."""
 
 from dataclasses import dataclass
+from threading import local
 
 import numpy as np
 import torch
@@ -88,9 +89,7 @@ class Scatter:
         threads = torch.get_num_threads()
 
         def add(first: int) -> None:
-            # One room for all sites of a thread: memory that comes and goes costs more than the sums.
-            rows = np.empty((kept.size + 1, into.shape[-1]), batch.states[0].numpy().dtype)
-            product = np.empty(into.shape[1:], rows.dtype)
+            rows, product = ROOM.of(kept.size + 1, into.shape[-1], batch.states[0].numpy().dtype)
             for site in range(first, len(into), threads):
                 states = batch.states[site].numpy()
                 # The centre is rounded to the states' precision; what that leaves is the square of a rounding error.
@@ -119,6 +118,22 @@ class Scatter:
         else:
             matrix = self.matrix.add_(in_memory(other.matrix)).baddbmm_(left, right).detach()
         return Scatter(self.count + other.count, self.mean + step * (other.count / total), matrix)
+
+
+class Room(local):
+    """Each thread's room for the rows and the product of one site: memory that comes and goes costs more than sums."""
+
+    def __init__(self) -> None:
+        self.rows, self.product = np.empty((0, 0)), np.empty((0, 0))
+
+    def of(self, tokens: int, width: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+        """Room for this number of rows, and for their product."""
+        if self.product.shape != (width, width) or self.product.dtype != dtype or len(self.rows) < tokens:
+            self.rows, self.product = np.empty((tokens, width), dtype), np.empty((width, width), dtype)
+        return self.rows[:tokens], self.product
+
+
+ROOM = Room()
 
 
 def add_there(
