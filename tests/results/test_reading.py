@@ -7,7 +7,7 @@ from scipy import stats
 
 from armillary.errors import RequestError
 from armillary.measures.massive import TIMES
-from armillary.results.reading import draws, estimate, label_of, massive_times, require, row_of, why_no_error
+from armillary.results.reading import Estimate, draws, estimate, label_of, massive_times, require, row_of, why_no_error
 from armillary.results.schema import GROUPS
 
 PATHS = [f"{group}/{name}" for group, rows in GROUPS.items() for name in rows.variables]
@@ -128,3 +128,10 @@ def test_why_there_is_no_error_is_said(sizes, reason):
     assert why_no_error(tree(corpus=grouped)).startswith(reason)
     assert bool(why_no_error(tree(corpus=grouped))) == bool(reason)
     assert why_no_error(tree()) == ""
+
+
+def test_a_band_reaches_its_value():
+    value, nothing = np.array([0.95, 0.5, 0.3]), np.full(3, np.nan)
+    low, high = np.array([0.93, 0.45, np.nan]), np.array([0.94, 0.55, np.nan])
+    ends = Estimate("layer", value, nothing, low, high, 16).band()
+    np.testing.assert_array_equal(ends, [[0.93, 0.45, np.nan], [0.95, 0.55, np.nan]])

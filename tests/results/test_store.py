@@ -144,6 +144,27 @@ def test_a_missing_variable_is_named(groups, folder):
         arm.open(folder)
 
 
+def test_components_of_other_names_are_refused(groups, folder):
+    changed(folder, groups, "variance", groups["variance"].assign_coords(component=["position", "topic\n", "residual"]))
+    message = f"{folder / 'states.nc'}: /variance names its components position, topic\\n, residual, expected "
+    message += "position, context, residual: survey again"
+    with pytest.raises(StoreError, match=f"^{re.escape(message)}$"):
+        arm.open(folder)
+    changed(folder, groups, "variance", groups["variance"].drop_vars("component"))
+    with pytest.raises(StoreError, match="names its components 0, 1, 2, expected"):
+        arm.open(folder)
+
+
+def test_measuring_again_does_not_advise_itself(groups, tmp_path):
+    alone = groups["position"].drop_vars("relative_norm")
+    path = store.write(tmp_path, "states.nc", {"position": alone}, {"model": "m"})
+    before = path.read_bytes()
+    message = f"{path} lacks /position/relative_norm, which what it kept does not give: survey again"
+    with pytest.raises(StoreError, match=f"^{re.escape(message)}$"):
+        arm.measure(tmp_path)
+    assert path.read_bytes() == before, "nothing is written over a run that stays incomplete"
+
+
 def test_other_axes_are_refused(groups, folder):
     turned = groups["variance"].assign(share=groups["variance"].share.transpose())
     changed(folder, groups, "variance", turned)

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+COMPONENTS = ("position", "context", "residual")
+"""What stands along the axis `component`, in this order."""
+
 AXES: dict[str, str] = {
     "layer": "states of the residual stream, 0 = what block 0 receives, n = what the last block gives",
     "block": "transformer blocks 0..n-1; block l receives state l",
@@ -47,7 +50,7 @@ AXES: dict[str, str] = {
     "size": "numbers of sampled tokens",
     "k": "the largest rank that ScreeNOT thinks possible",
     "frequency": "frequencies of the discrete cosine transform",
-    "component": "position, context, residual",
+    "component": ", ".join(COMPONENTS),
     "part": "mean, position, residual",
     "part_query": "parts of the input that make the query: mean, position, residual",
     "part_key": "parts of the input that make the key: mean, position, residual",

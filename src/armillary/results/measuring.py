@@ -13,13 +13,13 @@ from armillary.measures import dimension, ranks, smoothness
 from armillary.measures.heldout import FOLDS
 from armillary.results import store
 from armillary.results.former import completed, renamed
-from armillary.results.labels import labelled
+from armillary.results.labels import COMPONENTS, labelled
 from armillary.results.schema import GROUPS
 from armillary.results.store import Run
 from armillary.system.threads import side_by_side
 
 COORDINATES = {
-    "component": ["position", "context", "residual"],
+    "component": list(COMPONENTS),
     "k": list(ranks.K),
     "size": list(dimension.SIZES),
     "order": list(range(1, smoothness.ORDERS + 1)),
@@ -92,7 +92,7 @@ def missing_parameters(measure: Callable[..., Any], arrays: Mapping[str, Any]) -
 
 
 def remeasured(folder: Path) -> Run:
-    """The run of a folder, measured again from what its pass kept."""
+    """The run of a folder, measured again from what its pass kept; one that stays incomplete is left as it was."""
     trees = store.read(folder, measured=False)
     held = {
         str(name): completed(str(name), renamed(str(name), node.to_dataset())).load()
@@ -103,10 +103,15 @@ def remeasured(folder: Path) -> Run:
     for tree in trees.values():
         tree.close()
     made = measured({name: held[name] for name in held if name not in GROUPS or not GROUPS[name].measures})
+    files: dict[Path, dict[str, xr.Dataset]] = {}
     for path, tree in trees.items():
         groups = {str(name): made.get(str(name), held[str(name)]) for name in tree.children}
         new = {name: part for name, part in made.items() if GROUPS[name].file == path.name}
-        store.write(folder, path.name, {**groups, **new}, attributes[path])
+        files[path] = {**groups, **new}
+        for name in GROUPS.keys() & files[path].keys():
+            store.check(path, name, files[path][name], again=True)
+    for path, groups in files.items():
+        store.write(folder, path.name, groups, attributes[path])
     return store.open(folder)
 
 

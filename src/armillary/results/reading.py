@@ -181,10 +181,14 @@ class Estimate:
         return replace(self, value=100 * self.value, se=100 * self.se, low=100 * self.low, high=100 * self.high)
 
     def band(self) -> tuple[Float[np.ndarray, " layer"], Float[np.ndarray, " layer"]]:
-        """What is drawn around the value: the 95 % interval, or low and high."""
+        """What is drawn around the value: the 95 % interval, or low and high, carried on to the value.
+
+        A value that noise lowers is lower whichever group is left out: what is left is noisier.
+        """
         margin = self.margin()
         known = np.isfinite(margin)
-        return np.where(known, self.value - margin, self.low), np.where(known, self.value + margin, self.high)
+        low, high = np.minimum(self.low, self.value), np.maximum(self.high, self.value)
+        return np.where(known, self.value - margin, low), np.where(known, self.value + margin, high)
 
 
 def estimate(results: xr.DataTree, path: str, **at: int) -> Estimate:

@@ -12,11 +12,12 @@ from armillary.errors import StoreError
 from armillary.results import netcdf
 from armillary.results.draft import Draft
 from armillary.results.former import Results, renamed
+from armillary.results.labels import COMPONENTS
 from armillary.results.reading import simulated
 from armillary.results.schema import FORMAT, GROUPS
 from armillary.system.files import sweep
 from armillary.system.progress import say
-from armillary.system.texts import shareable, short
+from armillary.system.texts import escaped, shareable, short
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -147,12 +148,17 @@ KINDS |= {"true or false": ("true or false", "b")}
 """By unit: what the values of a variable are, and numpy's letters for it; those of any other unit are numbers."""
 
 
-def check(path: Path, name: str, dataset: xr.Dataset) -> None:
-    """Refuse a group whose variables are missing or have other axes or types than the schema says."""
+def check(path: Path, name: str, dataset: xr.Dataset, *, again: bool = False) -> None:
+    """Refuse a group whose variables are missing or have other axes or types than the schema says.
+
+    `again` says that it has just been measured again, which is then no advice.
+    """
     for variable, row in GROUPS[name].variables.items():
         if variable not in dataset:
             if row.optional:
                 continue
+            if again:
+                raise StoreError(f"{path} lacks /{name}/{variable}, which what it kept does not give: survey again")
             cure = f"run armillary measure {path.parent}" if GROUPS[name].measures else "survey again"
             raise StoreError(f"{path} lacks /{name}/{variable}: the file is incomplete or older, {cure}")
         if dataset[variable].dims != row.axes:
@@ -164,3 +170,14 @@ def check(path: Path, name: str, dataset: xr.Dataset) -> None:
             raise StoreError(
                 f"{path}: /{name}/{variable} holds {dataset[variable].dtype}, expected {words}: survey again"
             )
+    if "component" in dataset.dims:
+        named = tuple(map(str, dataset.component.values))
+        if named != COMPONENTS:
+            raise StoreError(
+                f"{path}: /{name} names its components {quoted(named)}, expected {quoted(COMPONENTS)}: survey again"
+            )
+
+
+def quoted(names: tuple[str, ...]) -> str:
+    """Names in a message, those of a stranger shortened and escaped."""
+    return ", ".join(escaped(name[:20]) for name in names[:4])
