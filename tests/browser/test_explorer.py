@@ -129,6 +129,18 @@ def test_an_empty_prompt_is_told_and_nothing_is_asked(page, visit, at):
     assert not any("/api/ask/" in url for url in one.requests)
 
 
+def test_what_is_said_of_an_empty_prompt_stays_when_the_model_answers_late(page, visit, at):
+    one = visit(at(page, view="heads"))
+    late = []
+    one.page.route("**/api/model*", lambda route: route.continue_() if late else late.append(route))
+    one.page.goto(at(page, view="ask"))
+    one.page.click("#send")
+    one.page.wait_for_selector("#said .error")
+    late[0].continue_()
+    one.page.wait_for_timeout(1000)
+    assert "The prompt is empty" in one.page.inner_text("#said")
+
+
 def test_hostile_names_and_tokens_stay_text(page, visit, at):
     prompt = " ".join(tiny_run.HOSTILE)
     one = visit(at(page, view="ask", prompt=prompt, level="words", alpha=2))

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,26 @@ def test_the_sphere_is_drawn_under_the_policy_of_the_page_without_a_complaint(ad
     assert seen.page.locator(f"{PLOT} canvas").count() > 0
     assert seen.problems == []
     assert seen.requests == [address]
+
+
+BOXES = """name => [...document.querySelectorAll(`.plot[data-figure="${name}"] .annotation-text-g`)]
+  .map(label => label.getBoundingClientRect()).map(b => [b.left, b.right, b.top, b.bottom])"""
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_no_label_covers_another_on_a_wide_screen_or_a_narrow_one(tmp_path, visit, width):
+    results = made_up.run_of(layers=4, positions=24)
+    some = np.random.default_rng(0)
+    near, places = some.normal([1.0, 0.5, 0.2], 0.15, (4, 24, 3)), some.normal(0, 1, (4, 24, 3))
+    changed = made_up.changed(results, travel__coordinate=near, travel__coordinate_own=places, travel__umap=places)
+    page = arm.report(Run(changed.filter(lambda node: node.name == "travel")), tmp_path / "report.html")
+    seen = visit(page.as_uri(), width, 844)
+    for name in ("travel-paths", "travel-paths-own", "travel-umap"):
+        shown(seen.page, name)
+        boxes = np.array(seen.page.evaluate(BOXES, name))
+        assert 3 <= len(boxes) < 12, name
+        for (left, right, top, bottom), other in combinations(boxes, 2):
+            assert right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top, name
 
 
 def test_it_turns_where_it_is_dragged(address, visit):

@@ -167,6 +167,12 @@ def test_the_summary_prints_five_heads_of_a_kind_and_counts_the_others(many):
     assert sum(line.startswith("L") for line in alone.splitlines()) == 13
 
 
+def test_a_kind_that_no_head_has_is_answered_in_words(many):
+    table = summary(many, heads_table(many).iloc[:0])
+    assert table.caption.startswith("No head of this model has this kind.\n")
+    assert "No head" not in summary(many, heads_table(many)).caption
+
+
 def test_a_head_that_is_several_things_says_so_its_kind_first(many):
     labels = many.results["taxonomy"].kind.values.astype(object)
     first = tuple(np.argwhere(labels == "induction")[0])

@@ -468,6 +468,16 @@ def test_hostile_token_texts_are_escaped():
     assert all(text.isprintable() for text in stores.text.values.ravel())
 
 
+def test_tokens_that_are_bytes_are_read_as_bytes():
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())[-67:]
+    backend = tokenizers.Tokenizer(tokenizers.models.BPE({letter: at for at, letter in enumerate(alphabet)}, []))
+    backend.decoder = tokenizers.decoders.ByteLevel()
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend)
+    texts = groups_of(load(tiny_model("llama"), tokenizer=tokenizer, check=False))["stores"].text.values.ravel()
+    assert "\N{REPLACEMENT CHARACTER}" not in "".join(texts)
+    assert any(re.fullmatch("⟨[0-9A-F]{2}⟩", text) for text in texts)
+
+
 def test_the_built_in_list_has_a_hundred_nouns_once_each():
     assert len(NOUNS) == len(set(NOUNS)) == 100
     assert {len(nouns) for nouns in SUBJECTS.values()} == {10}

@@ -118,6 +118,20 @@ def test_a_verdict_goes_no_further_than_the_intervals(run, values, verdict):
     assert asked["Do hidden states carry position?"].verdict == verdict
 
 
+def test_where_no_head_is_an_induction_head_nothing_is_said_of_induction(run):
+    asked = {one.question: one for one in answers(made_up.changed(run.results, taxonomy__kind="sink"))}
+    induction = asked["Does induction match tokens, not positions?"]
+    assert induction[1:3] == ("Unclear", "No head of this model is an induction head")
+
+
+def test_the_range_on_fewer_documents_is_not_called_an_interval_of_the_value(run):
+    values = {"": 0.955, "_low": 0.944, "_high": 0.954, "_null": 0.7}
+    changed = made_up.changed(run.results, **{f"position__low_frequency_share{end}": x for end, x in values.items()})
+    smooth = {one.question: one for one in answers(changed)}["Is position smooth?"]
+    said = "Low frequencies hold up to 95.5 % (layer 0; 94.4 to 95.4 % on fewer documents); above null in all 5 layers"
+    assert smooth[1:3] == ("Yes", said)
+
+
 def test_cards_stand_in_the_page_with_word_colour_curve_and_link(run, text):
     cards = re.findall(r'<div class="([a-z-]+)"><dt>(.*?)</dt><dd>(.*?)</dd></div>', text, re.S)
     given = [one for one in answers(run.results) if one.plot]

@@ -22,3 +22,8 @@ def test_the_page_counts_the_verdicts_of_each_document():
     assert "12 of 15 claims are checked without a model; 3 more are answered by a run." in page
     assert page.count("\n### ") == len(found)
     assert numbers(found[-1]) == ""
+
+
+def test_where_a_norm_is_spoken_of_a_norm_is_shown():
+    for found in verdicts([CLAIMS["TW-LN"], CLAIMS["TW-RMS"]]):
+        assert numbers(found).endswith("d = 64: published 8, corrected 8, measured 8")

@@ -80,7 +80,8 @@ def summary(run: Run, frame: pd.DataFrame) -> Panels:
     few = ranked if ranked.kind.nunique() == 1 else ranked.groupby("kind", sort=False).head(FEW)
     score = [*zip(few.deciding, few.deciding_se, strict=True)]
     columns = [*names_of(few), Column("score %", [with_error(100 * value, 100 * error, 1) for value, error in score])]
-    return Panels(title(run), columns + terms(few), caption(run, left=len(ranked) - len(few)))
+    none = "No head of this model has this kind.\n" if frame.empty else ""
+    return Panels(title(run), columns + terms(few), none + caption(run, left=len(ranked) - len(few)))
 
 
 def best_first(frame: pd.DataFrame) -> pd.DataFrame:

@@ -33,7 +33,8 @@ TERMS: dict[str, str] = {
     "bias-corrected": "An estimate from products of different groups of documents, so that noise does not add to it.",
     "jackknife": "A standard error from estimates that leave out one group of documents at a time.",
     "SE": "Standard error; ± in prose is a 95 % interval, not an SE.",
-    "leave-one-group-out range": "Lowest and highest value when each group is left out in turn, for ranks and maxima.",
+    "leave-one-group-out range": "Lowest and highest value when each group is left out in turn, for ranks and maxima; "
+    "what noise lowers may have its value above it.",
     "noise floor": "The share that noise in the averages gives a component without any effect.",
     # nulls
     "circular-shift null": "The same measure on windows that are circularly shifted by random offsets.",

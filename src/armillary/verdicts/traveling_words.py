@@ -31,8 +31,8 @@ def sphere_of_radius(rng: np.random.Generator) -> Finding:
     states = rng.standard_normal((200, WIDTH)) * rng.lognormal(0, 2, (200, 1))
     outputs = (states - states.mean(-1, keepdims=True)) / states.std(-1, keepdims=True)
     points = sphere_points(states, True, 0.0)
-    same = computed(outputs, points)
-    return all_of(same, computed(np.linalg.norm(outputs, axis=-1), np.full(200, np.sqrt(WIDTH))))
+    on_sphere = computed(np.linalg.norm(outputs, axis=-1), np.full(200, np.sqrt(WIDTH)))
+    return all_of(on_sphere, computed(outputs, points))
 
 
 @claim(
@@ -107,7 +107,7 @@ def root_mean_square(rng: np.random.Generator) -> Finding:
     states = rng.standard_normal((200, WIDTH)) + 3
     measured = states / np.sqrt(np.mean(states**2, axis=-1, keepdims=True))
     points = sphere_points(states, False, 0.0)
-    return all_of(computed(measured, points), computed(np.linalg.norm(points, axis=-1), np.full(200, np.sqrt(WIDTH))))
+    return all_of(computed(np.linalg.norm(points, axis=-1), np.full(200, np.sqrt(WIDTH))), computed(measured, points))
 
 
 @claim(

@@ -30,3 +30,13 @@ def test_the_example_says_which_head_it_is_and_why(results, changed):
     assert figure.finding(results) == "Example: the QK terms of L1H2 in one window"
     assert figure.detail(results).startswith("L1H2 has the largest position\u00a0→")
     assert figure.detail(changed(results, constituents__share=None)) == ""
+
+
+def test_a_head_is_not_called_by_a_kind_that_no_head_has(results, changed):
+    assert FIGURES["head-examples"].finding(results).startswith("The clearest induction head, L0H0: ")
+    none = changed(results, taxonomy__kind="sink")
+    assert FIGURES["head-examples"].finding(none).startswith("No induction head; nearest L0H0: ")
+    steps = FIGURES["head-examples"].draw(none).layout.sliders[0].steps
+    assert steps[1].label == "No previous-token head; nearest L1H1"
+    unknown = changed(results, taxonomy__kind=None)
+    assert FIGURES["head-examples"].finding(unknown).startswith("The clearest induction head")

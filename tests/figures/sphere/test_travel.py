@@ -97,6 +97,21 @@ def test_ends_are_labelled_and_a_state_without_a_place_is_not(results):
     assert not nowhere.layout.scene.annotations
 
 
+def test_of_paths_that_end_together_the_last_token_alone_is_labelled(results):
+    together = made_up.changed(results, travel__coordinate=np.array([1.0, 2.0, 3.0]), travel__umap=1.0)
+    for name in ("travel-paths", "travel-umap"):
+        drawn = FIGURES[name].draw(together)
+        assert [label.text for label in drawn.layout.scene.annotations] == ["&#36;x&#36; &#36;y&#36;"], name
+        assert len({trace.name for trace in drawn.data if trace.mode == "markers"}) == 13, "the legend has them all"
+
+
+def test_every_place_where_paths_end_has_a_label(results):
+    places = np.array([[1.0, 0.8, 0.0], [1.0, -0.8, 0.0], [1.0, 0.0, 0.8], [1.0, 0.0, -0.8]])
+    drawn = FIGURES["travel-paths"].draw(made_up.changed(results, travel__coordinate=np.tile(places, (6, 1))))
+    labelled = [[label.x, label.y, label.z] for label in drawn.layout.scene.annotations]
+    assert labelled == pytest.approx(places / np.linalg.norm(places, axis=1, keepdims=True))
+
+
 def test_without_embeddings_the_paths_are_drawn_alone(results):
     values = {"travel__cloud": None, "travel__cloud_text": None}
     drawn = FIGURES["travel-paths"].draw(made_up.changed(results, **values))

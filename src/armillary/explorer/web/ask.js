@@ -43,8 +43,8 @@ export async function ask(main, run, signal) {
   const update = async () => {
     asking.abort(); // a new question replaces the old one
     asking = new AbortController();
+    if (!sent.trim()) return; // what was said of an empty prompt stays
     said.replaceChildren();
-    if (!sent.trim()) return;
     try {
       await answers.show({ ...question(run), prompt: sent }, asking.signal);
     } catch (error) {

@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Float
 
+from armillary.figures.heads.names import every_kind
 from armillary.figures.kit.each_head import labels, per_head
 from armillary.figures.kit.fields import BAR, heatmap, ruler, slider, squared, squared_each
 from armillary.figures.kit.figure import Figure
@@ -93,7 +94,7 @@ def with_tokens(figure: go.Figure, names: list[str], height: int) -> go.Figure:
 
 
 def draw_examples(results: xr.DataTree) -> go.Figure:
-    """The same six panels of the clearest heads in a window of repeated tokens; the slider chooses the head."""
+    """The same six panels of the heads of highest score in a window of repeated tokens; the slider chooses one."""
     names, steps = token_names(results, "head_examples"), []
     figure, height = empty_panels(LARGE)
     for place in range(array(results, "head_examples/kind").size):
@@ -111,15 +112,25 @@ def draw_examples(results: xr.DataTree) -> go.Figure:
 def example_titles(results: xr.DataTree) -> list[str]:
     """Which head it is, and how much attention it gives to where its kind attends in this window."""
     group = results["head_examples"].to_dataset()
-    titles = []
+    held, titles = held_kinds(results), []
     for kind, block, head, pattern in zip(
         group.kind.values.astype(str), group.block.values, group["head"].values, group.pattern.values, strict=True
     ):
-        name = f"The clearest {KINDS.get(kind, kind)} head, L{block}H{head}"
+        words = KINDS.get(kind, kind)
+        name = f"The clearest {words} head, L{block}H{head}"
+        if held is not None and words not in held:
+            name = f"No {words} head; nearest L{block}H{head}"
         share = hit_share(pattern.astype(np.float64), kind)
         given = f"{number(100 * share)} % of attention {PLACES[kind]}" if np.isfinite(share) and kind in PLACES else ""
         titles.append(f"{name}: {given}" if given else f"{name}: its attention is {NOT_ESTIMABLE}")
     return titles
+
+
+def held_kinds(results: xr.DataTree) -> set[str] | None:
+    """The kinds that some head of the model is, in the field's words; None where heads were not named."""
+    if not has(results, "taxonomy/kind"):
+        return None
+    return {word for words in every_kind(results).ravel() for word in words.split(", ")}
 
 
 def hit_share(pattern: Float[np.ndarray, "query key"], kind: str) -> float:

@@ -238,7 +238,8 @@ FIGURES = (
         low_share_sentence,
         low_frequencies,
         "Share of the energy of the position vectors' cosines in the lowest frequencies 0..K: near 100 % if position "
-        f"is smooth. Band: {error_words(SHARE)}. Null: circularly shifted windows.",
+        f"is smooth. Band: {error_words(SHARE)}, carried on to the curve: fewer documents are noisier, and noise is "
+        "rough. Null: circularly shifted windows.",
         "r_K = Σ_{i,j ≤ K} Ĝ_ij² / Σ Ĝ_ij², Ĝ the orthonormal 2-D DCT-II of the cosines; K counted from 0",
         "Song & Zhong (2023), Table 3",
         low_share_detail,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from itertools import cycle
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,6 +13,7 @@ from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import literal, template
 from armillary.figures.kit.words import NOT_ESTIMABLE, number
 from armillary.figures.sphere.angles import CONTROL, counted
+from armillary.figures.sphere.labels import End, add_labels
 from armillary.measures.sphere.projection import great_circles
 from armillary.results.reading import array, has, numbers, optional
 
@@ -22,6 +22,9 @@ TOKENS = 12
 
 BETWEEN = 12
 """Points of an arc between two layers."""
+
+REACH = 1.08
+"""Half the width of the scene, in radii of the sphere."""
 
 Points = Float[np.ndarray, "point mode"]
 Way = tuple[Points, Float[np.ndarray, "layer mode"]]
@@ -39,22 +42,33 @@ def on_sphere(results: xr.DataTree, path: str, cloud: str) -> go.Figure:
     figure.add_trace(line(wires(), NULL, 1).update(opacity=0.35, hoverinfo="skip", showlegend=False))
     if has(results, cloud):
         add_cloud(figure, results, great_circles(numbers(results, cloud), 1))
-    tokens = shown_tokens(results)
+    tokens, ends = shown_tokens(results), []
     for colour, position in zip(cycle(series(7)), tokens, strict=False):
         arcs = great_circles(places[:, position], BETWEEN)
-        add_path(figure, results, (arcs, arcs[::BETWEEN]), int(position), colour)
+        ends.append(add_path(figure, results, (arcs, arcs[::BETWEEN]), int(position), colour))
     dots = great_circles(places[:, tokens].reshape(-1, places.shape[-1]), 1)
-    return looking(figure, np.nan_to_num(dots).mean(0), 1.08)
+    looking(figure, np.nan_to_num(dots).mean(0))
+    add_labels(figure, ends, np.zeros(3), 2 * REACH)
+    return figure
 
 
 def in_space(results: xr.DataTree) -> go.Figure:
     """The places that UMAP gives, with straight lines from layer to layer."""
     places, figure, tokens = numbers(results, "travel/umap"), scene(), shown_tokens(results)
-    if has(results, "travel/cloud_umap"):
-        add_cloud(figure, results, numbers(results, "travel/cloud_umap"))
-    for colour, position in zip(cycle(series(7)), tokens, strict=False):
+    cloud = numbers(results, "travel/cloud_umap") if has(results, "travel/cloud_umap") else np.zeros((0, 3))
+    add_cloud(figure, results, cloud)
+    ends = [
         add_path(figure, results, (places[:, position], places[:, position]), int(position), colour)
-    return figure.update_layout(scene={"aspectmode": "data", "camera": {"eye": {"x": 1.0, "y": 0.8, "z": 0.7}}})
+        for colour, position in zip(cycle(series(7)), tokens, strict=False)
+    ]
+    figure.update_layout(scene={"aspectmode": "data", "camera": {"eye": {"x": 1.0, "y": 0.8, "z": 0.7}}})
+    shown = np.concatenate([cloud, places[:, tokens].reshape(-1, 3)])
+    shown = shown[np.isfinite(shown).all(1)]
+    if len(shown):
+        low, high = shown.min(0), shown.max(0)
+        # With the aspect of the data the sides of the scene have a product of 1; plotly leaves some room around it.
+        add_labels(figure, ends, (low + high) / 2, 1.1 * float(np.prod(high - low) ** (1 / 3)) or 1.0)
+    return figure
 
 
 def scene() -> go.Figure:
@@ -67,11 +81,11 @@ def scene() -> go.Figure:
     )
 
 
-def looking(figure: go.Figure, at: Float[np.ndarray, " mode"], reach: float) -> go.Figure:
+def looking(figure: go.Figure, at: Float[np.ndarray, " mode"]) -> go.Figure:
     """Look at one side of the sphere, the one where most of the paths lie."""
     size = float(np.linalg.norm(at))
     eye = 1.3 * at / size if size > 0 else np.array([1.0, 0.8, 0.8])
-    axis = {"range": [-reach, reach]}
+    axis = {"range": [-REACH, REACH]}
     camera = {"eye": dict(zip("xyz", map(float, eye), strict=True))}
     return figure.update_layout(
         scene={"xaxis": axis, "yaxis": axis, "zaxis": axis, "aspectmode": "cube", "camera": camera}
@@ -109,8 +123,8 @@ def add_cloud(figure: go.Figure, results: xr.DataTree, points: Points) -> None:
     figure.add_trace(cloud)
 
 
-def add_path(figure: go.Figure, results: xr.DataTree, way: Way, position: int, colour: str) -> None:
-    """One token's path, a dot for every layer, its text at the end."""
+def add_path(figure: go.Figure, results: xr.DataTree, way: Way, position: int, colour: str) -> End:
+    """One token's path, a dot for every layer; what stands at its end."""
     text = literal(str(array(results, "travel/text").values[position]), 24)
     path, dots = way
     name = f"{position}: {text}"
@@ -121,10 +135,7 @@ def add_path(figure: go.Figure, results: xr.DataTree, way: Way, position: int, c
     stops.update(marker={"size": sizes, "opacity": 1}, customdata=hover(results, position, text, len(dots)))
     stops.update(hovertemplate="layer %{customdata[0]}<br>‘%{customdata[1]}’%{customdata[2]}<extra></extra>")
     figure.add_trace(stops)
-    if np.isfinite(dots[-1]).all():
-        place = dict(zip("xyz", map(float, dots[-1]), strict=True))
-        label: dict[str, Any] = {"text": text, "showarrow": False, "yshift": 12, "font": {"color": colour, "size": 12}}
-        figure.layout.scene.annotations = (*figure.layout.scene.annotations, place | label)
+    return End(dots[-1], text, colour)
 
 
 def hover(results: xr.DataTree, position: int, text: str, layers: int) -> list[list[str]]:
@@ -176,8 +187,8 @@ def umap_finding(results: xr.DataTree) -> str:
 NEEDS = ("travel/text", "travel/counted")
 WORDS = (
     "Drag to turn. The dots of a path are layers, the large one the last; point at them for layer, token and what the "
-    f"state decodes to. The last {TOKENS} tokens of the text; a click in the legend hides one. Grey dots: embeddings "
-    "of other tokens. "
+    f"state decodes to. The last {TOKENS} tokens of the text, written where there is room; a click in the legend hides "
+    "one. Grey dots: embeddings of other tokens. "
 )
 FORMULA = "p / |p| of p = V u, u the unit vector of a state after the final norm, V the three directions"
 

@@ -5,7 +5,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from armillary.figures.heads.names import kinds_of
-from armillary.figures.heads.panels import TERMS, less_row_means
+from armillary.figures.heads.panels import TERMS, held_kinds, less_row_means
 from armillary.figures.kit.each_head import labels, per_head
 from armillary.figures.kit.words import number, quoted
 from armillary.reporting.kinds import NO, UNCLEAR, YES, Curve
@@ -49,6 +49,9 @@ def examples(results: xr.DataTree) -> Said | None:
     places = np.flatnonzero(group.kind.values.astype(str) == "induction")
     if not places.size or not np.isfinite(group.pattern.values[places[0]]).any():
         return None
+    held = held_kinds(results)
+    if held is not None and KINDS["induction"] not in held:
+        return Said(UNCLEAR, "No head of this model is an induction head")
     place = int(places[0])
     energy = {name: variation(group[name].values[place].astype(np.float64)) for name in TERMS}
     total = sum(energy.values())

@@ -68,8 +68,9 @@ def smooth(results: xr.DataTree) -> Said:
     above, best = smoother(results), largest(share.value)
     null = optional(results, "position/low_frequency_share_null", frequency=highest)
     low, high = 100 * share.low[best], 100 * share.high[best]
-    ends = f" (leave-one-out {number(low)} to {number(high)})" if np.isfinite(low + high) else ""
-    held = f"Low frequencies hold up to {number(100 * float(share.value[best]))} %{ends} of energy (layer {best})"
+    # No interval: noise is rough, so with a fold of documents left out the share may always be lower than with all.
+    fewer = f"; {number(low)} to {number(high)} % on fewer documents" if np.isfinite(low + high) else ""
+    held = f"Low frequencies hold up to {number(100 * float(share.value[best]))} % (layer {best}{fewer})"
     curve = Curve(100 * share.value, None if null is None else 100 * null)
     if above is None:
         return Said(UNCLEAR, f"{held}; no null", curve)
