@@ -31,3 +31,8 @@ def test_a_reason_is_one_line_without_the_path():
     assert reason(ValueError("first\nsecond")) == "first"
     assert reason(KeyError()) == "KeyError"
     assert str(not_written(Path("a"), OSError(28, "No space left"))).startswith("cannot write a (No space left): free")
+
+
+def test_a_failing_disk_is_to_be_checked_not_emptied():
+    said = str(not_written(Path("a"), OSError(5, "Input/output error")))
+    assert said == "cannot write a (Input/output error): check the disk or choose another --out"

@@ -1,6 +1,7 @@
 """What can go wrong in words a user can act on: one line that says what was expected, what was got, and what to do."""
 
 import difflib
+import errno
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -31,7 +32,9 @@ class StoreError(ArmillaryError):
 
 def not_written(path: Path, error: BaseException) -> StoreError:
     """A file that the disk did not take."""
-    return StoreError(f"cannot write {path} ({reason(error)}): free some space or choose another --out")
+    failing = getattr(error, "errno", None) == errno.EIO
+    remedy = "check the disk" if failing else "free some space"
+    return StoreError(f"cannot write {path} ({reason(error)}): {remedy} or choose another --out")
 
 
 def reason(error: BaseException) -> str:
