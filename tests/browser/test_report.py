@@ -249,6 +249,9 @@ def test_without_scripts_the_page_shows_titles_verdicts_and_tables(small, browse
     assert page.locator("#position-share h3").inner_text() == FIGURES["position-share"].finding(run.results).replace(
         " %", "\u00a0%"
     ).replace(" ± ", "\u00a0±\u00a0")
+    assert page.locator("#top noscript p").is_visible()
+    assert not page.locator("#position-share .plot").is_visible()
+    assert not page.locator("#position-share button").first.is_visible()
     page.locator("#layers summary").click()
     assert page.locator("#layers td").first.is_visible()
     page.locator("#all-heads summary").click()

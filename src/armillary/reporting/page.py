@@ -164,11 +164,15 @@ def first_screen(report: Report) -> str:
     missing = "".join(f'<p class="note missing">{coded(sentence)}</p>' for sentence in report.missing)
     folded = f"<details><summary>What this run does not hold</summary>{missing}</details>" if missing else ""
     note = f'<p class="note">{escape(report.note)}</p>'
+    unscripted = (
+        '<noscript><p class="note">Figures are drawn by JavaScript, which is switched off: their findings and tables '
+        "stand here, and <code>armillary figure</code> writes each to a file.</p></noscript>"
+    )
     numbers = f'<details id="layers"><summary>Numbers by layer</summary>{report.layers}</details>'
     return (
         f'<section id="top"><h1>{escape(report.title)}</h1><p class="about">{escape(report.about)}</p>'
         f'<dl class="answers">{lines}</dl>{not_asked if unasked else ""}'
-        f"{note if report.plots else ''}{numbers if report.layers else ''}{folded}</section>"
+        f"{note + unscripted if report.plots else ''}{numbers if report.layers else ''}{folded}</section>"
     )
 
 
