@@ -1,7 +1,7 @@
 // The map of all heads, coloured by kind or by a number, and filtered by both; beside it a list, or one head.
 import { change, link, settle, state } from "./address.js";
 import { oneHead } from "./head.js";
-import { calmly, choice, count, el, number, problem, ramp, read, shade, slider, within } from "./page.js";
+import { aligned, calmly, choice, count, el, number, problem, ramp, read, shade, slider, within } from "./page.js";
 
 const KIND = "taxonomy/kind";
 const STEPS = 40;
@@ -190,7 +190,7 @@ function list(found, run) {
   const shown = passing.sort((one, other) => (other.value ?? -Infinity) - (one.value ?? -Infinity)).slice(0, LISTED);
   const rows = shown.map(({ block, head, value, kind }) => el("tr", {},
     el("th", { scope: "row" }, el("a", { href: link({ view: "heads", block, head }) }, `L${block}H${head}`)),
-    found.kinds ? el("td", {}, run.kinds[kind] ?? "–") : null, el("td", { class: "number" }, number(value))));
+    found.kinds ? el("td", {}, run.kinds[kind] ?? "–") : null, el("td", { class: "number" }, aligned(value))));
   return el("div", {}, el("h2", {}, "Highest first"), el("p", { class: "hint" }, CHOOSE),
     el("table", { class: "ranked" }, el("thead", {}, el("tr", {}, el("th", {}, "head"), found.kinds ? el("th", {}, "kind") : null, el("th", { class: "number" }, found.label))), el("tbody", {}, rows)),
     passing.length > LISTED ? el("p", { class: "hint" }, `The first ${LISTED} of ${passing.length}.`) : null);

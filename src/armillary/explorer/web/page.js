@@ -145,6 +145,12 @@ export function calmly(action, pause = 120) {
 
 export const within = (text, most) => Math.min(Math.max(Number.parseInt(text, 10) || 0, 0), Math.max(most, 0));
 export const number = (value) => (value === null || value === undefined || !Number.isFinite(value) ? "–" : (Number(value.toPrecision(3)) + 0).toString().replace("-", "−"));
+
+/** A number in a column of others: three digits, the zeros at its end too. */
+export const aligned = (value) => {
+  const digits = Number.isFinite(value ?? NaN) ? (value + 0).toPrecision(3) : "e";
+  return digits.includes("e") ? number(value) : digits.replace("-", "−");
+};
 export const count = (many, noun) => `${many} ${noun}${many === 1 ? "" : "s"}`;
 
 /** A share in per cent; what rounds to nothing is 0 and has no sign. */

@@ -153,13 +153,15 @@ def differences(results: xr.DataTree) -> go.Figure:
 
 
 def differences_finding(results: xr.DataTree) -> str:
-    """The first order's largest difference; there is no null for it."""
-    first = orders(results, "position/difference_max")[0]
-    values = numbers(results, "position/difference_max")[:, 0]
-    if not np.isfinite(values).any():
-        return f"The largest difference of order {first} is {NOT_ESTIMABLE}"
-    best = largest(values)
-    return f"Differences of order {first} reach {number(float(values[best]))} (layer {best}); {NO_NULL}"
+    """The first order's largest difference for a step of one position, T² left out; there is no null for it.
+
+    |G_st − G_s,t−1 − G_s−1,t + G_s−1,t−1| of cosines is at most 4.
+    """
+    steps = numbers(results, "position/difference_max")[:, 0] / array(results, "position/gram").sizes["position"] ** 2
+    if not np.isfinite(steps).any():
+        return f"The largest difference of neighbouring cosines is {NOT_ESTIMABLE}"
+    best = largest(steps)
+    return f"Neighbouring cosines differ by up to {number(float(steps[best]))}, of at most 4 (layer {best})"
 
 
 def differences_detail(results: xr.DataTree) -> str:
@@ -247,11 +249,12 @@ FIGURES = (
     Figure(
         "position-differences",
         "position",
-        ("position/difference_max",),
+        ("position/difference_max", "position/gram"),
         differences_finding,
         differences,
         "The largest finite difference of the position vectors' cosines, in units of 1/T per step: small if the "
-        "matrix is smooth. Rounding grows by 4T² per order. No interval.",
+        "matrix is smooth; the title speaks of the first order for a step of one. Rounding grows by 4T² per order. "
+        "This run has no null for it, and there is no interval.",
         "max |Δ^(m,m) G|, each order with T², G continued as an even, periodic matrix",
         "Song & Zhong (2023), equations 6 and 7",
         differences_detail,
