@@ -259,8 +259,9 @@ def glossary() -> str:
 
 
 def provenance(about: Mapping[str, Any]) -> str:
-    """Every attribute of a run, as it stands in its files."""
-    rows = "".join(f"<tr><th>{escape(str(key))}</th><td>{escape(str(value))}</td></tr>" for key, value in about.items())
+    """Every attribute of a run, as it stands in its files; a dash where it is empty."""
+    shown = {key: str(value) or "–" for key, value in about.items()}
+    rows = "".join(f"<tr><th>{escape(str(key))}</th><td>{escape(value)}</td></tr>" for key, value in shown.items())
     return f"<table>{rows}</table>"
 
 

@@ -2,6 +2,7 @@
 
 import html
 import textwrap
+from collections.abc import Iterable
 
 import numpy as np
 import plotly.graph_objects as go
@@ -103,9 +104,18 @@ def log_ticks(figure: go.Figure) -> go.Figure:
         values = np.concatenate([[], *shown])
         values = values[np.isfinite(values) & (values > 0)]
         if values.size:
-            ticks = ticks_between(float(values.min()), float(values.max()), most)
+            least, largest = float(values.min()), float(values.max())
+            ticks = ticks_between(least, largest, most)
             axis.update(tickmode="array", tickvals=list(ticks), ticktext=list(ticks.values()))
+            if axis.range is None and sum(least <= tick <= largest for tick in ticks) < 2:
+                axis.update(range=np.log10(between_ticks(least, largest, ticks)).tolist())
     return figure
+
+
+def between_ticks(least: float, largest: float, ticks: Iterable[float]) -> tuple[float, float]:
+    """The nearest ticks around values that lie close together: without two numbers a logarithmic axis says nothing."""
+    low, high = max(tick for tick in ticks if tick <= least), min(tick for tick in ticks if tick >= largest)
+    return (low, high) if low < high else (low / 2, high * 2)
 
 
 def log_axis(values: Float[np.ndarray, " value"]) -> dict[str, object]:
