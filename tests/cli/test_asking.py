@@ -45,7 +45,7 @@ def run(command):
 def test_a_row_per_layer_and_the_continuation_are_printed(run, model):
     code, out, _ = run(model, "word1 word2 word3")
     assert code == 0
-    assert "mass first" in out
+    assert "strongest pair" in out
     assert "continuation: " in out
     assert len([line for line in out.splitlines() if line.strip()[:1].isdigit()]) == 2
 
@@ -152,7 +152,7 @@ def test_changes_of_the_model_stand_beside_the_model_as_it_is(run, model):
     assert out.splitlines()[0].startswith("variant,block,entropy")
     assert len(out.splitlines()) == 1 + 2 * 2
     code, out, _ = run(model, "word1 word2", "--alpha", "2", "--layer", "1", "--tokens", "0")
-    assert out.count("strongest") == 2
+    assert out.count("attends most to") == 2
 
 
 @pytest.mark.parametrize(

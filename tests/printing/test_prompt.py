@@ -37,8 +37,8 @@ def prompt():
     return made_up()
 
 
-def text_of(printed):
-    console = Console(file=io.StringIO(), markup=False, highlight=False, width=140)
+def text_of(printed, width=140):
+    console = Console(file=io.StringIO(), markup=False, highlight=False, width=width)
     console.print(printed)
     return console.file.getvalue()
 
@@ -76,11 +76,33 @@ def test_words_sum_over_keys_and_average_over_queries(prompt):
 
 
 def test_no_markup_in_a_token_is_obeyed_and_nothing_controls_the_terminal(prompt):
-    out = text_of(prompts.printed(prompt, prompts.layers(prompt), "goes \x1b[2J [bold]on[/bold]\n"))
+    tables = prompts.layers(prompt), prompts.tokens(prompt, 0)
+    out = "".join(text_of(prompts.printed(prompt, each, "goes \x1b[2J [bold]on[/bold]\n")) for each in tables)
     assert "[red]arm" in out
     assert "\\x1b[31m" in out
     assert "goes \\x1b[2J [bold]on[/bold]\\n" in out
     assert "\x1b" not in out
+
+
+def test_a_block_takes_one_line_of_a_narrow_terminal(prompt):
+    table = prompts.layers(prompt)
+    lines = text_of(prompts.printed(prompt, table, None), width=80).splitlines()
+    rows = [line for line in lines if line.strip()[:2] in ("0 ", "1 ")]
+    best = table.strongest[1][0]
+    assert max(map(len, lines)) <= 80
+    assert len(rows) == 2
+    assert rows[1].rstrip().endswith(f"‘{best['query']}’ → ‘{best['key']}’ {best['mass']:.2f}")
+
+
+def test_keys_without_attention_are_not_printed(prompt):
+    pattern = np.zeros_like(prompt.pattern)
+    pattern[..., 0] = 1
+    pattern[..., 3, :] = [0.6, 0.396, 0.004, 0]
+    shown = prompt.assign(pattern=(prompt.pattern.dims, pattern))
+    out = text_of(prompts.printed(shown, prompts.tokens(shown, 0), None))
+    assert "‘the’ 0.60, ‘ [red]arm’ 0.40" in out
+    assert "0.00, " not in out
+    assert "illary’ 0" not in out
 
 
 def test_json_and_csv_hold_the_same_rows(prompt):

@@ -7,16 +7,36 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from armillary.errors import RequestError, did_you_mean, refuse_outside
 from armillary.measures.maps import angle_correlation, head_mean, row_entropy, strongest_pairs
 from armillary.measures.words import word_attention
+from armillary.printing.numbers import number, quoted
+from armillary.printing.panels import Column, Panels
 from armillary.system.texts import escaped
 
 MEANS = ("plain", "output")
 """How heads are averaged: all equal, or weighted by the norm of what they add through W_O."""
+
+HEADINGS = {
+    "entropy": "entropy (nats)",
+    "mass_first": "attention on position 0",
+    "mass_self": "attention on itself",
+    "angle_correlation": "angle correlation",
+}
+"""What the columns of a block are called."""
+
+LAYERS_CAPTION = (
+    "strongest pair: query → key and attention, without position 0 and the token itself; --json and --csv give three. "
+    "angle correlation: of attention with the cosine of the states."
+)
+
+SEEN = 0.005
+"""Attention that is printed as more than 0.00."""
+
+PAIR_WIDTH, KEYS_WIDTH = 29, 44
+"""Letters of a pair, and of the keys of one token, before they go on in the next line: a narrow terminal holds them."""
 
 
 def layers(
@@ -59,16 +79,31 @@ def as_csv(table: pd.DataFrame) -> str:
 
 
 def printed(prompt: xr.Dataset, table: pd.DataFrame, continuation: str | None) -> Group:
-    """The table for a terminal; texts of tokens are escaped, and no markup in them is obeyed."""
-    out = Table(box=None, pad_edge=False, title_justify="left", title=Text(_title(prompt)), caption_justify="left")
-    for name in [str(table.index.name), *map(str, table.columns)]:
-        wide = name in ("strongest", "text")
-        out.add_column(name.replace("_", " "), justify="left" if wide else "right", overflow="fold")
-    for number, row in table.iterrows():
-        out.add_row(str(number), *(Text(_cell(name, value)) for name, value in row.items()))
-    if continuation is None:
-        return Group(out)
-    return Group(out, Text(f"continuation: {escaped(continuation)}"))
+    """The table for a terminal, and the continuation; texts of tokens are escaped, and no markup in them is obeyed."""
+    said = [] if continuation is None else [Text(f"continuation: {escaped(continuation)}")]
+    return Group((_tokens_panels if "text" in table else _layers_panels)(prompt, table), *said)
+
+
+def _layers_panels(prompt: xr.Dataset, table: pd.DataFrame) -> Panels:
+    """A row per block, with its strongest pair."""
+    columns = [Column("block", [str(block) for block in table.index])]
+    columns += [Column(words, [number(value, 2) for value in table[name]]) for name, words in HEADINGS.items()]
+    pairs = [_pair(pairs[0]) if pairs else "–" for pairs in table.strongest]
+    columns.append(Column("strongest pair", pairs, words=True, limit=PAIR_WIDTH))
+    return Panels(_title(prompt), columns, LAYERS_CAPTION)
+
+
+def _tokens_panels(prompt: xr.Dataset, table: pd.DataFrame) -> Panels:
+    """A row per token or word, with the keys that it attends to most."""
+    shown = [[key for key in row if key is row[0] or key["mass"] >= SEEN] for row in table.strongest]
+    keys = [", ".join(f"{quoted(key['key'])} {number(key['mass'], 2)}" for key in row) for row in shown]
+    columns = [
+        Column(str(table.index.name), [str(place) for place in table.index]),
+        Column("text", [quoted(text) for text in table.text], words=True),
+        Column("entropy (nats)", [number(value, 2) for value in table.entropy]),
+        Column("attends most to", keys, words=True, limit=KEYS_WIDTH),
+    ]
+    return Panels(_title(prompt), columns, "--json and --csv give each key with its position.")
 
 
 def _layer(prompt: xr.Dataset, block: int, head: int | None, mean: str, words: bool, pairs: int) -> dict[str, Any]:
@@ -125,12 +160,8 @@ def _title(prompt: xr.Dataset) -> str:
     return f"{prompt.attrs['model']}: {prompt.sizes['position']} tokens"
 
 
-def _cell(name: Any, value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return _pairs(value)
-    return "–" if np.isnan(value) else f"{value:.3f}"
+def _pair(pair: dict[str, Any]) -> str:
+    return f"{quoted(pair['query'])} → {quoted(pair['key'])} {number(pair['mass'], 2)}"
 
 
 def _pairs(pairs: list[dict[str, Any]]) -> str:

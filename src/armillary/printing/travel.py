@@ -5,13 +5,10 @@ import pandas as pd
 import xarray as xr
 
 from armillary.errors import refuse_outside
-from armillary.printing.numbers import number
+from armillary.printing.numbers import number, quoted
 from armillary.printing.panels import Column, Panels
 from armillary.results.reading import require
 from armillary.results.store import Run
-
-LETTERS = 16
-"""How much of a decoded token a table shows; JSON and CSV give all."""
 
 CONTROL = "control"
 PLACES = {"coordinate": "pca", "coordinate_own": "own", "umap": "umap"}
@@ -51,12 +48,12 @@ def by_layer(run: Run, position: int | None = None) -> Panels:
     ]
     if "top_text" in travel:
         top, share = travel.top_text.values[:, chosen], 100 * travel.top_probability.values[:, chosen]
-        columns.append(Column("decodes to", [shortened(str(text)) for text in top[:, 0]], words=True))
+        columns.append(Column("decodes to", [quoted(str(text)) for text in top[:, 0]], words=True))
         columns.append(Column("%", [number(float(value), 1) for value in share[:, 0]]))
         if top.shape[1] > 1:
-            columns.append(Column("or", [shortened(str(text)) for text in top[:, 1]], words=True, quiet=True))
+            columns.append(Column("or", [quoted(str(text)) for text in top[:, 1]], words=True, quiet=True))
             columns.append(Column("%", [number(float(value), 1) for value in share[:, 1]], quiet=True))
-    token = shortened(str(travel.text.values[chosen]))
+    token = quoted(str(travel.text.values[chosen]))
     return Panels(f"{title(run)}: token {chosen}, {token}", columns, f"{path_of(travel, chosen)}\n{caption(travel)}")
 
 
@@ -65,14 +62,14 @@ def by_token(run: Run) -> Panels:
     travel = travelled(run)
     columns = [
         Column("position", [str(position) for position in range(travel.sizes["position"])]),
-        Column("token", [shortened(str(text)) for text in travel.text.values], words=True),
+        Column("token", [quoted(str(text)) for text in travel.text.values], words=True),
         Column("path length °", [number(value, 0) for value in travel.length.values]),
         Column("direct angle °", [number(value, 0) for value in travel.direct.values]),
         Column("straightness", [number(value, 2) for value in travel.straightness.values]),
     ]
     if "top_text" in travel:
         share = 100 * travel.top_probability.values[-1, :, 0]
-        columns.append(Column("decodes to", [shortened(str(text)) for text in travel.top_text.values[-1, :, 0]], True))
+        columns.append(Column("decodes to", [quoted(str(text)) for text in travel.top_text.values[-1, :, 0]], True))
         columns.append(Column("%", [number(float(value), 1) for value in share]))
         columns.append(Column("from layer", [str(int(layer)) for layer in travel.settled.values]))
     return Panels(title(run), columns, f"{control_of(travel)}\n{caption(travel)}")
@@ -87,11 +84,6 @@ def travelled(run: Run) -> xr.Dataset:
 def last_counted(travel: xr.Dataset) -> int:
     """The last token that is no special one."""
     return int(np.flatnonzero(travel.counted.values.astype(bool))[-1])
-
-
-def shortened(text: str) -> str:
-    """A token's text between quotes, so that blanks are seen."""
-    return f"‘{text}’" if len(text) <= LETTERS else f"‘{text[: LETTERS - 1]}…’"
 
 
 def path_of(travel: xr.Dataset, position: int) -> str:

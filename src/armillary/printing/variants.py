@@ -50,7 +50,7 @@ def summary(found: Sequence["Variant"], layer: int | None, **chosen: Any) -> Pan
     frame = rows(found, **chosen)
     kept = frame if layer is None else frame[frame.index.get_level_values("block") == layer]
     means = kept[list(COLUMNS)].groupby("variant", sort=False).mean()
-    heads = {"entropy": "entropy (nats)", "mass_first": "attention on position 0", "moved": "attention moved"}
+    heads = {**tables.HEADINGS, "moved": "attention moved"}
     columns = [Column("model", [each.name for each in found], words=True)]
     columns += [
         Column(heads[name], [number(value, digits) for value in means[name]]) for name, digits in COLUMNS.items()
