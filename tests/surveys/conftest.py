@@ -1,9 +1,13 @@
-"""Small clouds of states that go through the accumulators as a model's would."""
+"""Small clouds of states that go through the accumulators as a model's would; a tiny model and its windows."""
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import torch
+from small_survey import llama
 
+import armillary as arm
 from synthetic import pilot_of, plan_for, state_of
 
 
@@ -15,3 +19,20 @@ def synthetic():
 @pytest.fixture(scope="session")
 def synthetic_session():
     return SimpleNamespace(plan=plan_for, state=state_of, pilot=pilot_of)
+
+
+@pytest.fixture(scope="module")
+def view():
+    torch.set_num_threads(1)
+    return llama()
+
+
+@pytest.fixture(scope="module")
+def text():
+    return np.random.default_rng(0).integers(3, 97, (300, 16))
+
+
+@pytest.fixture
+def unbroken(view, text, monkeypatch):
+    monkeypatch.setattr("armillary.surveys.plan.SHARD_TOKENS", 160)
+    return arm.survey(view, text[:50], progress=False)
