@@ -1,87 +1,19 @@
-"""Two runs side by side: intervals that keep their promise, angles that were planted, and words that fit the runs."""
+"""Two runs side by side: intervals that keep their promise, and words that fit the runs."""
 
-import csv
-import io
 import json
-import re
-import sys
 
 import numpy as np
 import pytest
-import torch
-import transformers
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 from scipy import stats
-from scipy.linalg import subspace_angles
+from two_runs_made_up import run_of, shown, without
 
 import armillary as arm
-from armillary.cli import main
 from armillary.measures.errors.jackknife import standard_error
-from armillary.printing.comparison import angle_rows, as_json, difference_rows, printed
+from armillary.printing.comparison import as_json, difference_rows
 from armillary.results.comparing import compare, matching_layers
-from armillary.results.store import Run, tree_of
-
-
-def frame(rng, k, size):
-    return np.linalg.qr(rng.standard_normal((size, k)))[0]
-
-
-def centred(matrix):
-    return matrix - matrix.mean(axis=-2, keepdims=True)
-
-
-def run_of(
-    seed=0,
-    *,
-    layers=3,
-    d_model=24,
-    positions=10,
-    groups=8,
-    basis=None,
-    folds=None,
-    results=None,
-    documents=None,
-    **about,
-):
-    """A run with random numbers, or given ones: what `compare` reads, and nothing else."""
-    rng = np.random.default_rng(seed)
-    contexts = 2 * groups
-    basis = centred(rng.standard_normal((layers, positions, d_model))) if basis is None else basis
-    layers, positions, d_model = basis.shape
-    folds = np.repeat(basis[:, None], groups, axis=1) if folds is None else folds
-    residual = {"position_basis": (("layer", "position", "d_model"), basis),
-                "position_folds": (("layer", "fold", "position", "d_model"), folds)}  # fmt: skip
-    corpus = {
-        "tokens": (("context", "position"), rng.integers(0, 50, (contexts, positions + 1))),
-        "group": ("context", np.arange(contexts) % groups),
-        "document_index": ("context", np.arange(contexts) % groups if documents is None else documents),
-        "document_name": ("document", [f"{about.get('corpus', 'text')}-{i}" for i in range(groups)]),
-    }
-    value = rng.random(layers) + 1
-    position = {"rank_stable": ("layer", value), "rank_stable_null": ("layer", 3 * value)}
-    position |= {"relative_norm": ("layer", value / 4), "relative_norm_null": ("layer", value / 9)}
-    for name in ("share_corrected", "rank_stable_corrected", "relative_norm_corrected"):
-        position |= {name: ("layer", rng.random(layers)), f"{name}_se": ("layer", 0.1 + rng.random(layers))}
-    share = rng.dirichlet(np.ones(3), layers)
-    variance = {"share": (("layer", "component"), share), "share_floor": (("layer", "component"), share / 7)}
-    tree = {
-        "residual": xr.Dataset(residual, coords={"position": np.arange(1, positions + 1)}),
-        "corpus": xr.Dataset(corpus),
-        "variance": xr.Dataset(variance, coords={"component": ["position", "context", "residual"]}),
-        "position": xr.Dataset(position | (results or {})),
-    }
-    known = {"model": "m", "model_sha256": "a" * 64, "corpus": "text", "corpus_sha256": "b" * 64, "contexts": contexts,
-             "length": positions + 1, "seed": seed, "outliers": "drop", "random_weights": ""}  # fmt: skip
-    return Run(tree_of(tree, known | about))
-
-
-def shown(comparison, width=200):
-    out = io.StringIO()
-    Console(file=out, width=width, markup=False, highlight=False).print(printed(comparison, width))
-    return out.getvalue()
 
 
 def test_a_run_does_not_differ_from_itself():
@@ -215,90 +147,6 @@ def test_models_of_different_depth_are_compared_by_relative_depth_and_it_is_said
     assert "3/1" in shown(found)
 
 
-def tilted(angle, d_model=24, positions=10):
-    """A rank-one basis and the same with its direction turned by an angle, in every one of two layers."""
-    rng = np.random.default_rng(3)
-    course = frame(rng, 2, positions)[:, :1] - frame(rng, 2, positions)[:, :1].mean()
-    first, second = frame(rng, 2, d_model).T
-    turned = np.cos(angle) * first + np.sin(angle) * second
-    return [np.repeat((course * direction)[None], 2, axis=0) for direction in (first, turned)]
-
-
-@pytest.mark.parametrize("angle", [0.0, 0.3, 1.2])
-def test_a_planted_angle_is_found(angle):
-    one, other = tilted(angle)
-    rank = {"rank_heldout": ("layer", [1, 1])}
-    found = compare(run_of(basis=one, results=rank), run_of(basis=other, results=rank))["angles"]
-    assert found.k.values.tolist() == [1, 1]
-    np.testing.assert_allclose(found.angle, angle, atol=1e-7)
-
-
-def test_angles_are_scipys_of_the_leading_singular_vectors():
-    one, other = run_of(1), run_of(2)
-    found = compare(one, other)["angles"]
-    for layer in range(3):
-        spans = [np.linalg.svd(run.results["residual"].position_basis[layer].values)[2][:3].T for run in (one, other)]
-        np.testing.assert_allclose(found.angle[layer], subspace_angles(*spans)[::-1], atol=1e-9)
-
-
-def test_only_as_many_directions_are_compared_as_both_runs_hold():
-    ranks = [{"rank_heldout": ("layer", values)} for values in ([4, 0, 2], [2, 3, 5])]
-    found = compare(*(run_of(i, results=rank) for i, rank in enumerate(ranks)))
-    assert found["angles"].k.values.tolist() == [2, 0, 2]
-    assert np.isnan(found["angles"].angle).values.tolist() == [[False, False], [True, True], [False, False]]
-    assert "rank_heldout" in found.attrs["notes"]
-    assert len(angle_rows(found)) == 4
-    assert "nan" not in shown(found)
-
-
-def test_random_directions_fall_below_the_null_one_time_in_twenty():
-    rng = np.random.default_rng(0)
-    one, other = (run_of(i, basis=rng.standard_normal((400, 6, 30))) for i in range(2))
-    angles = compare(one, other)["angles"]
-    below = (angles.angle < angles.angle_null).mean("layer")
-    assert np.all((below > 0.02) & (below < 0.09))
-
-
-def test_runs_of_other_width_are_compared_along_their_positions():
-    rng = np.random.default_rng(0)
-    course = centred(rng.standard_normal((2, 10, 3)))
-    one, other = course @ frame(rng, 3, 24).T, course @ frame(rng, 3, 16).T
-    found = compare(run_of(1, basis=one), run_of(2, basis=other))
-    assert found["angles"].attrs["between"] == "modes along the positions"
-    assert found["angles"].attrs["space"] == 9
-    np.testing.assert_allclose(found["angles"].angle, 0, atol=1e-7)
-
-
-def test_without_a_common_space_there_are_no_angles_and_it_is_said():
-    found = compare(run_of(1, d_model=24), run_of(2, d_model=16, positions=12))
-    assert "angle" not in found["angles"].data_vars
-    assert "No angles" in found.attrs["notes"]
-    assert len(angle_rows(found)) == 0
-    assert "Angles in degrees" not in shown(found)
-
-
-def test_halves_tell_a_firm_basis_from_noise():
-    rng = np.random.default_rng(0)
-    firm = centred(rng.standard_normal((1, 10, 3))) @ frame(rng, 3, 200).T * 100
-    noise = rng.standard_normal((1, 8, 10, 200))
-    both = [run_of(i, basis=firm, folds=firm[:, None] * strength + noise) for i, strength in enumerate([1, 0])]
-    angles = compare(*both)["angles"]
-    assert float(angles.angle_halves_one.max()) < 0.1
-    assert float(angles.angle_halves_other.max()) > 1
-
-
-def test_halves_weigh_folds_by_their_windows():
-    rng = np.random.default_rng(0)
-    folds = rng.standard_normal((1, 3, 10, 24))
-    group = {"group": ("context", np.array([0, 0, 1, 1, 2, 2, 2, 5]))}
-    run = without(run_of(basis=centred(folds.mean(1)), folds=folds, groups=4), corpus=group)
-    halves = [centred((folds[0, 0] + 2 * folds[0, 2]) / 3), centred(folds[0, 1])]
-    spans = [np.linalg.svd(half)[2][:3].T for half in halves]
-    np.testing.assert_allclose(
-        compare(run, run)["angles"].angle_halves_one[0], subspace_angles(*spans)[::-1], atol=1e-9
-    )
-
-
 def test_shared_documents_are_named_as_far_as_they_are_known():
     one, seeded = run_of(1), run_of(2, documents=np.roll(np.arange(16) % 8, 1))
     notes = compare(one, seeded).attrs["notes"]
@@ -321,13 +169,6 @@ def test_what_differs_between_the_runs_is_said():
     assert "random_weights (none / seed 0)" in found.attrs["differ_in"]
     assert "with random weights (seed 0)" in shown(found)
     assert "What outlier tokens change" not in shown(found), "the weights differ too"
-
-
-def without(run, *names, **changed):
-    """The run without some groups, or with other variables in some."""
-    groups = {name: node.to_dataset() for name, node in run.results.children.items() if name not in names}
-    groups |= {name: groups[name].assign(variables) for name, variables in changed.items()}
-    return Run(tree_of(groups, run.provenance))
 
 
 @pytest.mark.parametrize("rules", [("drop", "keep"), ("keep", "drop")])
@@ -401,83 +242,6 @@ def test_every_number_of_the_comparison_is_in_its_rows():
     assert len(read["results"]) == len(rows)
     assert len(read["angles"]) == 9
     assert read["notes"] == found.attrs["notes"]
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    """Two finished runs of a tiny model, of other windows."""
-    torch.set_num_threads(1)
-    config = transformers.LlamaConfig(
-        vocab_size=60, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        view = arm.load(transformers.LlamaForCausalLM(config))
-    made = [tmp_path_factory.mktemp("runs") / name for name in ("one", "other")]
-    for seed, out in enumerate(made):
-        arm.survey(view, np.random.default_rng(seed).integers(3, 60, (24, 16)), out=out, progress=False, report=False)
-    return made
-
-
-@pytest.fixture
-def armillary(monkeypatch, capfd):
-    """The whole command in this process: exit code, standard output, standard error."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["armillary", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
-
-
-def test_the_command_prints_the_comparison(folders, armillary):
-    code, out, err = armillary("compare", *folders, "--all")
-    assert (code, err) == (0, "")
-    for words in (
-        "Where the runs differ",
-        "/norms/norm",
-        "Layer by layer",
-        "Angles in degrees",
-        "difference = other − one",
-    ):
-        assert words in out
-    assert max(map(len, out.splitlines())) <= 140
-
-
-def test_at_80_columns_no_number_of_the_comparison_is_cut(folders):
-    found = compare(*map(arm.open, folders))
-    narrow, wide = shown(found, width=80), shown(found, width=200)
-    assert "…" not in narrow
-    assert max(map(len, narrow.splitlines())) <= 80
-    numbers = [set(re.findall(r"[-+±]?\d+\.\d+(?:e-?\d+)?", text)) for text in (narrow, wide)]
-    assert numbers[0] == numbers[1]
-
-
-def test_the_command_prints_json_and_csv(folders, armillary):
-    found = compare(*map(arm.open, folders))
-    code, out, _ = armillary("compare", *folders, "--json")
-    assert code == 0
-    assert json.loads(out) == json.loads(as_json(found))
-    code, out, _ = armillary("compare", *folders, "--csv")
-    rows = list(csv.DictReader(out.splitlines()))
-    assert code == 0
-    assert len(rows) == len(difference_rows(found))
-    norm = [float(row["difference"]) for row in rows if row["result"] == "norm"]
-    assert norm == found["norms"].norm_difference.values.tolist()
-
-
-def test_a_folder_that_is_missing_or_of_another_kind_is_one_line(folders, tmp_path, armillary):
-    for bad, words in ((tmp_path / "none", "got none of "), (tmp_path, "is not a results file of Armillary")):
-        if bad.exists():
-            (bad / "states.nc").write_text("something else")
-        for pair in ((folders[0], bad), (bad, folders[0])):
-            code, out, err = armillary("compare", *pair)
-            assert (code, out) == (2, "")
-            assert err.count("\n") == 1
-            assert words in err
 
 
 @pytest.mark.real
