@@ -9,49 +9,22 @@ import tokenizers
 import torch
 import transformers
 from threadpoolctl import threadpool_limits
+from word_stores import TOKENIZER, centred, cosines, groups_of, view_of, word_tokenizer
 
 import armillary as arm
 from armillary.errors import NonFiniteError, RequestError, SourceError, StoreError
 from armillary.models import load
 from armillary.models.attention import attention_calls
-from armillary.probes.stores.groups import Asked, store_groups
-from armillary.probes.stores.lexicons import Vocabulary, vocabulary, word_tokens, words_of
-from armillary.probes.stores.nouns import NOUNS, SUBJECTS
+from armillary.probes.stores.lexicons import Vocabulary, vocabulary
+from armillary.probes.stores.nouns import NOUNS
 from armillary.results.schema.stores import SIDE_NAMES
 from armillary.results.store_answers import store_answers
 from families import TINY, tiny_model
 
-
-@pytest.fixture(autouse=True)
-def _few_draws(monkeypatch, request):
-    """The null is drawn from few directions where no test looks at it."""
-    if "readable" not in request.node.name:
-        monkeypatch.setattr("armillary.probes.stores.readings.DRAWS", 30)
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 
 SOME = ("gpt2", "bert", "albert", "opt-post-norm", "llama", "gemma2", "qwen3", "olmo2", "llama-wide-heads")
-
-
-def word_tokenizer(words):
-    vocabulary = {word: index for index, word in enumerate(words)}
-    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]"))
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]")
-
-
-TOKENIZER = word_tokenizer(["[UNK]", *NOUNS[:60], *(f"word{i}" for i in range(6))])
-
-
-def view_of(family, **changes):
-    return load(tiny_model(family, **changes), tokenizer=TOKENIZER, check=False)
-
-
-def groups_of(view, inputs=None, **asked):
-    return store_groups(view, Asked(**asked), inputs, lambda done: None)
-
-
-def centred(d_model, on=True):
-    return np.eye(d_model) - on * np.ones((d_model, d_model)) / d_model
 
 
 def full_products(view, block, head, folded):
@@ -64,13 +37,6 @@ def full_products(view, block, head, folded):
     if folded and view.norm_place in ("branch", "sandwich"):
         W_O = W_O @ np.diag(view.norm(block, "after_attention").gain.double().numpy())
     return heads.scale * W_Q @ W_K.T, W_V @ W_O
-
-
-def cosines(vectors, direction, centring):
-    vectors = vectors.double().numpy()
-    vectors = vectors @ centred(vectors.shape[1], centring)
-    norms = np.linalg.norm(vectors, axis=1)
-    return vectors @ direction / np.where(norms > 0, norms, 1)  # the padding token's vector is zero
 
 
 @pytest.mark.parametrize("family", TINY)
@@ -224,41 +190,6 @@ def test_random_weights_are_as_readable_as_random_directions():
         assert float((stores[name] > stores[f"{name}_null"]).mean()) < 0.05
 
 
-def test_an_update_is_what_the_models_own_attention_writes_for_the_word():
-    view = load(tiny_model("llama", attention_bias=False), tokenizer=TOKENIZER, check=False)
-    words = groups_of(view, words=["eye", "money"])["store_words"]
-    for word in ("eye", "money"):
-        read = []
-        with torch.no_grad():
-            handle = view.outputs[0].register_forward_hook(lambda *call, into=read: into.append(call[2]))
-            view.run(np.array([TOKENIZER(word)["input_ids"]]))
-            handle.remove()
-        written = read[0][0, 0].double().numpy()
-        own = cosines(view.W_U.T * view.norm_final().gain, written / np.linalg.norm(written), False)
-        of = words.sel(word=word).isel(block=0)
-        assert of.update_token.values.tolist() == np.argsort(-own)[:5].tolist()
-        assert of.update_score.values == pytest.approx(np.sort(own)[:-6:-1], abs=1e-5)
-
-
-def test_keys_are_ranked_by_the_models_own_scores():
-    """One token asks another at the same position: the model's own logits, free of rotation and bias."""
-    view = load(tiny_model("llama", attention_bias=False), tokenizer=TOKENIZER, check=False)
-    nouns = list(NOUNS[:12])
-    words = groups_of(view, words=nouns)["store_words"].isel(block=0)
-    ids, calls = np.array([TOKENIZER(noun)["input_ids"] for noun in nouns]), []
-    with torch.no_grad(), attention_calls(view, calls.append):
-        view.run(ids)
-    query, key = calls[0].query[:, :, 0].double().numpy(), calls[0].key[:, :, 0].double().numpy()
-    for head in range(view.n_heads):
-        kv_head = view.heads(0).kv_head[head]
-        scores = view.heads(0).scale * query[:, head] @ key[:, kv_head].T
-        np.fill_diagonal(scores, -np.inf)
-        order = np.argsort(-scores, axis=1)[:, :5]
-        of = words.isel(head=head)
-        assert np.array_equal(of.key_word, order)
-        assert of.key_score.values == pytest.approx(np.take_along_axis(scores, order, 1), rel=1e-3, abs=1e-3)
-
-
 def test_what_a_run_holds_of_attention_inputs_gives_coverage_and_null_spaces_on_text(tmp_path):
     view = load(tiny_model("gpt2"), tokenizer=TOKENIZER, check=False)
     windows = np.random.default_rng(0).integers(3, 67, (24, 16))
@@ -314,86 +245,6 @@ def test_what_is_kept_is_of_all_heads_and_opens_again(tmp_path):
     assert alone.block.values.tolist() == [1]
     assert alone["head"].values.tolist() == [2]
     same(alone, opened.sel(block=[1], head=[2]))
-
-
-def test_words_are_read_by_the_vocabulary_where_they_or_a_block_are_asked_for():
-    view = view_of("llama")
-    whole = groups_of(view)["store_words"]
-    assert "value_text" not in whole
-    assert whole.word.values.tolist() == list(NOUNS[:60])
-    assert whole.subject_keys.sizes == {"block": 3, "head": 4}
-    some = groups_of(view, words=["eye", "day", "eye"], block=2)["store_words"]
-    assert some.word.values.tolist() == ["eye", "day"]
-    assert some.value_text.shape == (1, 4, 2, 5)
-    assert some.key_word.values[0, 0].tolist() == [[1, -1, -1, -1, -1], [0, -1, -1, -1, -1]]
-    assert np.isnan(some.specificity_keys_z).all()
-    assert "subject_keys" not in some
-    assert "value_text" in groups_of(view, block=0)["store_words"]
-
-
-def test_specific_keys_are_found_where_queries_meet_the_keys_of_their_subject():
-    view = view_of("llama")
-    weights = view.blocks[1].self_attn
-    embedding = view.backbone.get_input_embeddings().weight
-    subjects = np.repeat(np.arange(6), 10)
-    centres = torch.randn(8, view.d_model, generator=torch.Generator().manual_seed(0))
-    embedding[1:61] = centres[subjects] + 0.3 * embedding[1:61]
-    basis = torch.linalg.qr(centres[:6].T)[0].T
-    weights.q_proj.weight[:8], weights.k_proj.weight[:8] = 0, 0
-    weights.q_proj.weight[:6], weights.k_proj.weight[:6] = basis, basis
-    words = groups_of(view, folded=False)["store_words"]
-    assert float(words.subject_keys.sel(block=1, head=0)) > 0.9
-    assert float(words.subject_keys_null.sel(block=1, head=0)) == pytest.approx(0.17, abs=0.02)
-    assert float(words.subject_keys_z.sel(block=1, head=0)) > 4
-    assert float(words.specificity_keys_z.sel(block=1, head=0)) > 4
-
-
-def test_a_model_whose_tokenizer_knows_no_noun_has_no_words():
-    view = load(tiny_model("llama"), tokenizer=word_tokenizer(["[UNK]", *(f"x{i}" for i in range(60))]), check=False)
-    assert set(groups_of(view)) == {"stores"}
-
-
-def test_a_word_of_several_tokens_is_the_mean_of_theirs_and_counted():
-    view = view_of("llama")
-    known = vocabulary(view, True)
-    words = words_of(view, known, ["eye day", "money"])
-    ids = TOKENIZER("eye day")["input_ids"]
-    mean = known.input.vectors[ids].mean(0)
-    assert words.input[0] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
-    assert words.divided == 1
-    groups = groups_of(view, words=["eye day", "money"])
-    assert groups["store_words"].word_tokens.values.tolist() == [2, 1]
-    assert "1 of 2 words have several tokens, averaged" in groups["store_words"].attrs["note"]
-
-
-def test_a_word_is_taken_with_a_blank_before_it_unless_it_is_shorter_without():
-    class Tokenizer:
-        unk_token_id = None
-
-        def __call__(self, texts, **options):
-            known = {" time": [4], "time": [7], " café": [1, 2, 3], "café": [5, 6], " ": [8], "": []}
-            return {"input_ids": [known[text] for text in texts]}
-
-    assert word_tokens(Tokenizer(), "time", 9) == (4,)
-    assert word_tokens(Tokenizer(), "café", 9) == (5, 6)
-    assert word_tokens(Tokenizer(), "", 9) == ()
-    assert word_tokens(Tokenizer(), "time", 4) == ()
-
-
-@pytest.mark.parametrize("word", ["unheard", "  ", "río"])
-def test_a_word_without_tokens_is_refused(word):
-    message = (
-        f"expected a word that the tokenizer knows, got {word.strip()!r}, which gives no token or an unknown one: "
-        "choose another word"
-    )
-    with pytest.raises(RequestError, match=f"^{re.escape(message)}$"):
-        arm.stores(view_of("llama"), words=["eye", word], progress=False)
-
-
-def test_no_words_at_all_are_refused():
-    message = "expected words, got an empty list: name some, or leave them out for the built-in list"
-    with pytest.raises(RequestError, match=f"^{message}$"):
-        arm.stores(view_of("llama"), words=[], progress=False)
 
 
 @pytest.mark.parametrize(
@@ -476,12 +327,6 @@ def test_tokens_that_are_bytes_are_read_as_bytes():
     texts = groups_of(load(tiny_model("llama"), tokenizer=tokenizer, check=False))["stores"].text.values.ravel()
     assert "\N{REPLACEMENT CHARACTER}" not in "".join(texts)
     assert any(re.fullmatch("⟨[0-9A-F]{2}⟩", text) for text in texts)
-
-
-def test_the_built_in_list_has_a_hundred_nouns_once_each():
-    assert len(NOUNS) == len(set(NOUNS)) == 100
-    assert {len(nouns) for nouns in SUBJECTS.values()} == {10}
-    assert all(noun.isalpha() and noun.islower() for noun in NOUNS)
 
 
 def test_answers_name_every_claim_with_a_verdict_and_numbers():
