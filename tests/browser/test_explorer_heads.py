@@ -141,3 +141,20 @@ def test_a_heads_page_asks_nothing_of_the_model(page, visit):
     assert titles == ["Mean attention map", "Attention by distance", "QK terms: share of the logits' variance"]
     assert not any("/api/ask/" in url or "/api/model" in url for url in one.requests)
     assert one.problems == []
+
+
+def test_numbers_of_a_list_have_three_digits_each_and_the_rest_are_as_elsewhere(kinds, visit):
+    tab = opened(visit(kinds).page)
+    given = [2.8, 2.81, 0.5, 10, -0.25, 0, 12345, 1e-9, None]
+    written = tab.evaluate("async (values) => values.map((await import('./web/page.js')).aligned)", given)
+    assert written == ["2.80", "2.81", "0.500", "10.0", "−0.250", "0.00", "12300", "1e−9", "–"]
+
+
+def test_the_highest_heads_of_a_measure_stand_in_order_with_their_zeros(kinds, visit):
+    tab = opened(visit(kinds).page)
+    tab.select_option("#measure", "heads/mass_first")
+    tab.wait_for_selector(".ranked td.number")
+    shown = tab.locator(".ranked td.number").all_inner_texts()
+    values = made_up.run_of(layers=4)["heads"].mass_first.values.ravel()
+    assert [float(text) for text in shown] == pytest.approx(sorted(values, reverse=True)[: len(shown)], abs=0.005)
+    assert all(len(text.replace(".", "").lstrip("0")) == 3 for text in shown)

@@ -252,10 +252,11 @@ def test_a_report_is_made_without_torch(tmp_path):
 
 def test_the_footer_has_all_provenance_and_the_command(tmp_path):
     results = made_up.run_of()
-    results.attrs.update(seed=7, command="armillary survey m --seed 7")
+    results.attrs.update(seed=7, command="armillary survey m --seed 7", note="")
     text = arm.report(Run(results, tmp_path), tmp_path / "r.html").read_text(encoding="utf-8")
     footer = text[text.index("<footer") : text.index("</footer>")]
     assert "<tr><th>seed</th><td>7</td></tr>" in footer
+    assert "<tr><th>note</th><td>–</td></tr>" in footer
     assert f"<pre>armillary survey m --seed 7\narmillary report {tmp_path}</pre>" in footer
 
 
