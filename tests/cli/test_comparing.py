@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from two_runs_made_up import shown
 
 import armillary as arm
 from armillary.printing.comparison import as_json, difference_rows
 from armillary.results.comparing import compare
+from two_runs_made_up import shown
 
 
 @pytest.fixture(scope="module")

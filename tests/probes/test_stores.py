@@ -9,7 +9,6 @@ import tokenizers
 import torch
 import transformers
 from threadpoolctl import threadpool_limits
-from word_stores import TOKENIZER, centred, cosines, groups_of, view_of, word_tokenizer
 
 import armillary as arm
 from armillary.errors import NonFiniteError, RequestError, SourceError, StoreError
@@ -20,6 +19,7 @@ from armillary.probes.stores.nouns import NOUNS
 from armillary.results.schema.stores import SIDE_NAMES
 from armillary.results.store_answers import store_answers
 from families import TINY, tiny_model
+from word_stores import TOKENIZER, centred, cosines, groups_of, view_of, word_tokenizer
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 import torch
-from word_stores import TOKENIZER, cosines, groups_of, view_of, word_tokenizer
 
 import armillary as arm
 from armillary.errors import RequestError
@@ -14,6 +13,7 @@ from armillary.models.attention import attention_calls
 from armillary.probes.stores.lexicons import vocabulary, word_tokens, words_of
 from armillary.probes.stores.nouns import NOUNS, SUBJECTS
 from families import tiny_model
+from word_stores import TOKENIZER, cosines, groups_of, view_of, word_tokenizer
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
-from two_runs_made_up import centred, frame, run_of, shown, without
 
 from armillary.printing.comparison import angle_rows
 from armillary.results.comparing import compare
+from two_runs_made_up import centred, frame, run_of, shown, without
 
 
 def tilted(angle, d_model=24, positions=10):

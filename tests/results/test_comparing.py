@@ -8,12 +8,12 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from two_runs_made_up import run_of, shown, without
 
 import armillary as arm
 from armillary.measures.errors.jackknife import standard_error
 from armillary.printing.comparison import as_json, difference_rows
 from armillary.results.comparing import compare, matching_layers
+from two_runs_made_up import run_of, shown, without
 
 
 def test_a_run_does_not_differ_from_itself():

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from small_survey import llama
 
 import armillary as arm
+from small_survey import llama
 from synthetic import pilot_of, plan_for, state_of
 
 

@@ -5,10 +5,10 @@ import resource
 import signal
 
 import pytest
-from small_survey import assert_same_bits
 
 import armillary as arm
 from armillary.errors import StoreError
+from small_survey import assert_same_bits
 
 
 def test_finished_groups_go_to_disk_once_there_is_no_room(view, text, monkeypatch, unbroken):

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_survey import assert_same_bits, interrupted
 
 import armillary as arm
 from armillary.errors import StoreError
 from armillary.surveys.checkpoint import checked_manifest, signed
 from armillary.surveys.sums.shelf import Damaged, Kept, Shelf
+from small_survey import assert_same_bits, interrupted
 
 
 def test_an_interrupted_run_is_resumed_to_the_same_bits(view, text, tmp_path, monkeypatch):

@@ -7,12 +7,12 @@ import psutil
 import pytest
 import torch
 import transformers
-from small_survey import arrays, assert_same_bits
 
 import armillary as arm
 from armillary.errors import BrokenContract, RequestError, StoreError
 from armillary.models.states import reading
 from armillary.system.locking import alone
+from small_survey import arrays, assert_same_bits
 
 
 def test_captured_sums_are_those_of_the_models_own_hidden_states(view, text):

@@ -103,7 +103,7 @@ def _tokens_panels(prompt: xr.Dataset, table: pd.DataFrame) -> Panels:
         Column("entropy (nats)", [number(value, 2) for value in table.entropy]),
         Column("attends most to", keys, words=True, limit=KEYS_WIDTH),
     ]
-    return Panels(_title(prompt), columns, "--json and --csv give each key with its position.")
+    return Panels(_title(prompt), columns, f"At most four keys, with {SEEN:g} of the attention or more.")
 
 
 def _layer(prompt: xr.Dataset, block: int, head: int | None, mean: str, words: bool, pairs: int) -> dict[str, Any]:

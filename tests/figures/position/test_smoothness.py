@@ -29,4 +29,4 @@ def test_the_finding_on_differences_is_of_one_step_and_beside_its_bound():
     )
     found = xr.DataTree.from_dict({"/position": position})
     finding = FIGURES["position-differences"].finding(found)
-    assert finding == "Neighbouring cosines differ by up to 4, of at most 4 (layer 0)"
+    assert finding == "Mixed differences of neighbouring cosines reach 4 of at most 4 (layer 0)"

@@ -159,9 +159,9 @@ def differences_finding(results: xr.DataTree) -> str:
     """
     steps = numbers(results, "position/difference_max")[:, 0] / array(results, "position/gram").sizes["position"] ** 2
     if not np.isfinite(steps).any():
-        return f"The largest difference of neighbouring cosines is {NOT_ESTIMABLE}"
+        return f"The largest mixed difference of neighbouring cosines is {NOT_ESTIMABLE}"
     best = largest(steps)
-    return f"Neighbouring cosines differ by up to {number(float(steps[best]))}, of at most 4 (layer {best})"
+    return f"Mixed differences of neighbouring cosines reach {number(float(steps[best]))} of at most 4 (layer {best})"
 
 
 def differences_detail(results: xr.DataTree) -> str:
