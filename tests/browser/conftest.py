@@ -14,8 +14,11 @@ import uvicorn
 from playwright.sync_api import Page, sync_playwright
 
 import armillary as arm
+import waiting
 from armillary.explorer.app import application
 from armillary.explorer.serving import bound
+
+waiting.forbid()
 
 INK = """async (picture) => {
   const image = new Image();
@@ -125,12 +128,7 @@ def answered_after(browser):
         page = context.new_page()
         page.add_init_script(ANSWERED)
         page.goto(address)
-        shown = None
-        for _ in range(600):  # the page's policy forbids wait_for_function, which evaluates text inside it
-            shown = page.evaluate("window.answered ?? null")
-            if shown is not None:
-                break
-            page.wait_for_timeout(50)
+        shown = waiting.until(page, "window.answered ?? null")
         context.close()
         return shown
 

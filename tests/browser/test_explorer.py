@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import tiny_run
+import waiting
 from armillary.errors import SourceError
 from armillary.figures import FIGURES
 from armillary.reporting.glossary import TERMS
@@ -269,6 +270,6 @@ def test_a_running_question_can_be_cancelled(tiny, visit, served, at):
         tab.wait_for_selector("#said .busy")
         tab.click("text=Cancel")
         tab.wait_for_selector("text=Cancelled.")
-        tab.wait_for_function("fetch('api/model').then(r => r.json()).then(s => s.running === 0 && s.waiting === 0)")
+        waiting.until(tab, "fetch('api/model').then(r => r.json()).then(s => s.running === 0 && s.waiting === 0)")
         tab.click("#send")
         tab.wait_for_selector("#said .busy")

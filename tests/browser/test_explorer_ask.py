@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tiny_run
+import waiting
 
 LONG = 120_000
 PROMPT = "word1 word2 word3 word1 word2 word4"
@@ -189,7 +190,7 @@ def test_an_example_is_asked_with_one_click_and_back_returns(page, visit, at):
     tab.wait_for_selector("#answers[data-done]", timeout=LONG)
     assert tab.input_value("#prompt").startswith("red green blue")
     tab.go_back()
-    tab.wait_for_function("document.querySelector('#prompt')?.value === ''")
+    waiting.until(tab, "document.querySelector('#prompt')?.value === ''")
 
 
 def test_travelling_words_are_drawn_when_they_are_opened(page, visit, at):

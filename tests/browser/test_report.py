@@ -10,6 +10,7 @@ import xarray as xr
 
 import armillary as arm
 import made_up
+import waiting
 from armillary.figures import FIGURES, available
 from armillary.figures.kit.colours import NULL_ON_BARS
 from armillary.results.reading import numbers
@@ -178,10 +179,7 @@ def test_a_slider_keeps_its_layer_when_the_page_turns_dark(small, visit):
     shown = "document.querySelector('.plot[data-figure=\"position-frequencies\"]')"
     page.locator('#position-frequencies input[type="range"]').focus()
     page.keyboard.press("Home")
-    for _ in range(100):  # the page's policy forbids wait_for_function, which evaluates text inside it
-        if page.evaluate(f"{shown}.data[0].visible") is True:
-            break
-        page.wait_for_timeout(50)
+    waiting.until(page, f"{shown}.data[0].visible === true")
     page.locator("#theme").click()
     page.wait_for_selector('.plot[data-figure="position-frequencies"][data-drawn="dark"]')
     assert page.evaluate(f"{shown}.data.map((trace) => trace.visible)")[:2] == [True, False]
@@ -218,7 +216,7 @@ def test_a_click_on_a_head_opens_its_card_and_back_closes_it(small, visit):
     page.keyboard.press("Escape")
     page.wait_for_selector("dialog[open]", state="hidden")
     # Going back takes a moment; an address that stays on the head's card fails here.
-    page.wait_for_function("['#head-names', ''].includes(location.hash)")
+    waiting.until(page, "['#head-names', ''].includes(location.hash)")
 
 
 def test_the_side_list_finds_figures_and_unfolds_them(small, visit):
