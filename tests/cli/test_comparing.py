@@ -10,7 +10,7 @@ import torch
 import transformers
 
 import armillary as arm
-from armillary.printing.comparison import as_json, difference_rows
+from armillary.printing.differences import as_json, difference_rows
 from armillary.results.comparing import compare
 from two_runs_made_up import shown
 
@@ -35,8 +35,8 @@ def test_the_command_prints_the_comparison(folders, armillary):
     code, out, err = armillary("compare", *folders, "--all")
     assert (code, err) == (0, "")
     for words in (
-        "Where the runs differ",
-        "/norms/norm",
+        "Every result with an error",
+        "residual norm",
         "Layer by layer",
         "Angles in degrees",
         "difference = other − one",

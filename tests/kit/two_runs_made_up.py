@@ -65,7 +65,7 @@ def run_of(
 
 def shown(comparison, width=200):
     out = io.StringIO()
-    Console(file=out, width=width, markup=False, highlight=False).print(printed(comparison, width))
+    Console(file=out, width=width, markup=False, highlight=False).print(printed(comparison))
     return out.getvalue()
 
 

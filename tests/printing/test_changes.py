@@ -64,3 +64,9 @@ def test_two_equal_runs_differ_nowhere():
     text = screen(compared())
     assert text.count("Largest other changes") == 0
     assert "\n0 of " in text
+
+
+def test_no_two_results_of_a_table_have_one_name():
+    labels = [each.label for each in changes(compared())]
+    assert len(labels) > 20
+    assert len(set(labels)) == len(labels)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 
-from armillary.printing.comparison import angle_rows
+from armillary.printing.differences import angle_rows
 from armillary.results.comparing import compare
 from two_runs_made_up import centred, frame, run_of, shown, without
 

@@ -60,15 +60,15 @@ def compare(
 
     JSON gives everything, angles in radians; CSV the results and their differences, without angles.
     """
-    from armillary.printing import changes, comparison
+    from armillary.printing import changes, comparison, differences
     from armillary.results.comparing import compare as compare_runs
     from armillary.results.store import open as open_run
 
     compared = compare_runs(open_run(one), open_run(other))
     form.show(
-        lambda: comparison.printed(compared, console().width) if everything else changes.on_one_screen(compared),
-        lambda: comparison.as_json(compared),
-        lambda: str(comparison.difference_rows(compared).to_csv(index=False)),
+        lambda: comparison.printed(compared) if everything else changes.on_one_screen(compared),
+        lambda: differences.as_json(compared),
+        lambda: str(differences.difference_rows(compared).to_csv(index=False)),
     )
 
 

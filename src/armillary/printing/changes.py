@@ -8,7 +8,7 @@ import xarray as xr
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from armillary.printing.comparison import counted, difference_rows, meeting
+from armillary.printing.differences import counted, difference_rows, meeting
 from armillary.printing.numbers import factor, heading
 from armillary.printing.panels import Column, Panels
 from armillary.results.two_runs import HEADLINES, RUNS
@@ -85,19 +85,23 @@ def place_of(row: pd.Series) -> str:
 
 def on_one_screen(comparison: xr.DataTree) -> Group:
     """What is compared, the headline results, the ten clearest other changes, and how to read them."""
-    about = comparison.attrs
-    named = Text(f"one:   {about['one']}\nother: {about['other']}\nThe runs differ in {about['differ_in']}.")
     found = changes(comparison)
     first = [each for path in HEADLINES for each in found if each.path == path]
     ordered = sorted((each for each in found if each.path not in HEADLINES and each.differs), key=lambda each: -each.z)
     rest = list({each.path: each for each in reversed(ordered)}.values())[::-1]  # the clearest of each result
-    parts: list[RenderableType] = [named, Text(verdict(found))]
+    parts: list[RenderableType] = [named(comparison), Text(verdict(found))]
     if first:
         parts.append(panel("Headline results", first))
     if rest:
         title = f"Largest other changes, by their standard errors ({min(LARGEST, len(rest))} of {len(rest)})"
         parts.append(panel(title, rest[:LARGEST]))
-    return Group(*parts, Text("\n".join(captions(about, found))))
+    return Group(*parts, Text("\n".join(captions(comparison.attrs, found))))
+
+
+def named(comparison: xr.DataTree) -> Text:
+    """Which run is which, and what they differ in."""
+    about = comparison.attrs
+    return Text(f"one:   {about['one']}\nother: {about['other']}\nThe runs differ in {about['differ_in']}.")
 
 
 def verdict(found: list[Change]) -> str:

@@ -16,13 +16,15 @@ GAP = 2
 class Column(NamedTuple):
     """A heading and the texts below it; words stand to the left, numbers to the right, what is quiet is dim.
 
-    With `limit`, longer texts go on in the next line.
+    What is quiet, a null or a control, stays with the column before it, and so does what is joined to it. With
+    `limit`, longer texts go on in the next line.
     """
 
     heading: str
     cells: list[str]
     words: bool = False
     quiet: bool = False
+    joined: bool = False
     limit: int = 0
 
     @property
@@ -44,18 +46,16 @@ class Panels:
         yield Text(self.title)
         for columns in pieces(self.columns, options.max_width):
             yield panel(columns)
-        yield Text(self.caption)
+        if self.caption:
+            yield Text(self.caption)
 
 
 def pieces(columns: Sequence[Column], width: int) -> list[list[Column]]:
-    """The columns in pieces that fit a width, gaps counted; a piece holds at least one column beside the first.
-
-    What is quiet, a null or a control, stays with the column before it.
-    """
+    """The columns in pieces that fit a width, gaps counted; a piece holds at least one column beside the first."""
     first, *others = columns
     bundles: list[list[Column]] = []
     for column in others:
-        if column.quiet and bundles:
+        if (column.quiet or column.joined) and bundles:
             bundles[-1].append(column)
         else:
             bundles.append([column])

@@ -22,6 +22,7 @@ HEADLINES = {
 SETTINGS = ("model", "model_sha256", "revision", "random_weights", "dtype", "corpus", "corpus_sha256", "contexts",
             "length", "seed", "first", "outliers", "bos", "crossing", "documents", "per_document")  # fmt: skip
 """What makes two runs different, as the provenance names it."""
+HASH = "_sha256"
 
 OF_TRAINING = ("trained", "preset", "answers", "digits_from", "digits_to", "tokens", "shape", "layers", "heads",
                "width", "mlp", "context", "dropout", "steps", "batch", "accumulation", "learning_rate", "schedule",
@@ -47,15 +48,19 @@ def described(run: Run) -> str:
 
 
 def differing_settings(one: Run, other: Run) -> str:
-    """The settings that are not the same, each with its two values; long hashes cut."""
+    """The settings that are not the same, each with its two values.
+
+    A hash is named, and cut, only where what it is of has one name: another model or corpus has another hash.
+    """
     names = (*SETTINGS, *OF_TRAINING) if both_hold(one, other, TRAINING) else SETTINGS
     pairs = {name: [recorded(run, name) for run in (one, other)] for name in names}
-    differing = [
-        f"{name} ({' / '.join(value[:12] if name.endswith('sha256') else value or 'none' for value in values)})"
-        for name, values in pairs.items()
-        if values[0] != values[1]
+    differing = {name: values for name, values in pairs.items() if values[0] != values[1]}
+    named = [
+        f"{name} ({' / '.join(value[:12] if name.endswith(HASH) else value or 'none' for value in values)})"
+        for name, values in differing.items()
+        if not (name.endswith(HASH) and name.removesuffix(HASH) in differing)
     ]
-    return ", ".join(differing) or "nothing that is recorded"
+    return ", ".join(named) or "nothing that is recorded"
 
 
 def recorded(run: Run, name: str) -> str:
