@@ -15,4 +15,4 @@ print(f"{view.name}: {run.provenance['contexts']} windows, {run.provenance['grou
 for layer in range(position.sizes["layer"]):
     share, error = float(position.share_corrected[layer]), float(position.share_corrected_se[layer])
     context = float(variance.share.sel(component="context")[layer])
-    print(f"layer {layer}: position {100 * share:5.2f} ±{100 * error:.2f} %, context {100 * context:4.1f} %")
+    print(f"layer {layer}: position {100 * share:5.2f} % (SE {100 * error:.2f}), context {100 * context:4.1f} %")

@@ -14,7 +14,9 @@ random = arm.table(arm.survey(arm.load("minilm", random_weights=0), "python-docs
 print("layer   position share, trained   random weights")
 for layer in trained.index:
     shares = [
-        f"{100 * table.position_share_corrected[layer]:6.2f} ±{100 * table.position_share_corrected_se[layer]:.2f} %"
-        for table in (trained, random)
+        f"{100 * share:6.2f} % (SE {100 * error:.2f})"
+        for share, error in (
+            table.loc[layer, ["position_share_corrected", "position_share_corrected_se"]] for table in (trained, random)
+        )
     ]
     print(f"{layer:5}   {shares[0]:>23}   {shares[1]:>14}")

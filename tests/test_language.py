@@ -74,6 +74,11 @@ def test_every_text_of_the_sources_follows_the_glossary(path):
     assert not found
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "src/armillary/printing").glob("*.py")), ids=shown)
+def test_no_table_writes_a_standard_error_behind_the_sign_of_an_interval(path):
+    assert not [line for line, text in texts(path) if "±" in text and not text.startswith("What a column")]
+
+
 @pytest.mark.parametrize("path", [*PAGES, *DOCUMENTS], ids=shown)
 def test_every_page_and_document_follows_the_glossary(path):
     found = {number: replaced(line) for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)}

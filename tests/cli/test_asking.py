@@ -72,7 +72,7 @@ def test_the_built_in_task_prints_answers_and_masses(run, model):
     assert code == 0
     assert "umbrella" in out
     assert "2 shots" in out
-    assert "own example" in out
+    assert "elsewhere   SE  control" in out
 
 
 @pytest.mark.parametrize(

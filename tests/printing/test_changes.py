@@ -37,7 +37,7 @@ def test_a_planted_change_is_found_where_it_was_planted_in_the_units_that_are_sh
     share = found["position/share_corrected"]
     assert share.differs == 1
     assert share.at == "layer 2"
-    one, other = (float(part) for part in share.clearest.split(" ±")[0].split(" → "))
+    one, other = (float(part) for part in share.clearest.split(" → "))
     assert np.isclose(other - one, 50, rtol=0.02)
     assert all(each.differs == 0 for path, each in found.items() if path != "position/share_corrected")
 

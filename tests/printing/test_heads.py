@@ -143,7 +143,7 @@ def test_the_summary_names_the_heads_of_each_kind_best_first(many):
         "duplicate-token",
         "previous-token",
     ]
-    assert rows[0][2:4] == [f"{100 * frame.induction[frame.kind == 'induction'].max():.1f}", "±1.0"]
+    assert rows[0][2:4] == [f"{100 * frame.induction[frame.kind == 'induction'].max():.1f}", "1.0"]
 
 
 def test_every_head_is_printed_on_request(many, folder, command):
@@ -216,6 +216,6 @@ def test_the_text_table_counts_every_kind_and_names_the_null(run):
     assert "…" not in text
     words = " ".join(text.split())
     assert "Highest score of any head of the random-weight control, in %: induction " in words
-    assert "± one standard error (SE) over 8 windows; attention sink, local: text, ± one SE over " in words
+    assert "repeated random tokens, standard error (SE) over 8 windows; attention sink, local: text, SE over " in words
     assert "dominant QK term: query → key, the largest share of the logits' variance." in words
     assert "8 of 8 heads have a kind (8 uniform)" in text

@@ -12,7 +12,8 @@ from rich.console import Console
 
 import armillary as arm
 from armillary.printing.layers import caption, printed, table
-from armillary.printing.numbers import draws_of, with_error
+from armillary.printing.numbers import draws_of
+from armillary.printing.panels import estimates
 from armillary.results.reading import label_of
 from armillary.results.store import Run
 
@@ -85,15 +86,15 @@ def test_the_table_is_drawn_at_any_width_and_nothing_is_cut(run, width):
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
     assert "…" not in text
     for row in table(run).itertuples():
-        assert f"{row.norm:.1f} ±{row.norm_se:.1f}" in text
+        assert [f"{row.norm:.1f}", f"{row.norm_se:.1f}"] in [line.split()[-2:] for line in text.splitlines()]
     assert "ready windows: 40 windows of 16 tokens" in " ".join(text.split())
 
 
 def test_a_wide_table_shows_every_number(run):
     text = shown(run, 200)
     for row in table(run).itertuples():
-        for number in (f"{100 * row.position_share:.2f}", f"{100 * row.context_share:.1f}", f"{row.norm:.1f} ±"):
-            assert number in text
+        for number in (f"{100 * row.position_share:.2f}", f"{100 * row.context_share:.1f}", f"{row.norm:.1f}"):
+            assert number in text.split()
 
 
 def test_a_value_that_is_not_determined_is_a_dash(run):
@@ -111,11 +112,12 @@ def test_a_value_that_is_not_determined_is_a_dash(run):
     assert "nan" not in text.lower()
 
 
-def test_a_number_without_an_error_stands_alone():
-    assert with_error(1.234, 0.056, 2) == "1.23 ±0.06"
-    assert with_error(1.234, float("nan"), 2) == "1.23"
-    assert with_error(float("nan"), float("nan"), 2) == "–"
-    assert with_error(-0.5, 0.25, 1) == "-0.5 ±0.2"
+def test_an_error_stands_in_a_column_of_its_own_and_only_beside_a_number():
+    nan = float("nan")
+    value, error = estimates("share %", [1.234, nan, -0.5], [0.056, 0.1, nan], 2)
+    assert value.cells == ["1.23", "–", "-0.50"]
+    assert (error.heading, error.cells) == ("SE", ["0.06", "–", "–"])
+    assert [column.heading for column in estimates("share %", [1.0, 2.0], [nan, nan], 2)] == ["share %"]
 
 
 def test_the_caption_names_outlier_tokens_escaped(run):
@@ -161,17 +163,17 @@ def test_massive_tokens_of_a_real_pass_are_named():
 def test_the_headings_are_the_words_of_the_field(run):
     heads = shown(run, 200).splitlines()[1:3]
     words = " ".join(heads[1].split())
-    assert words.startswith("layer position % plug-in null context % null residual % ")
+    assert words.startswith("layer position % SE plug-in null context % null residual % ")
     assert words.count("plug-in") == 3
     assert words.count("null") == 4
     labels = [label_of(f"position/{name}_corrected") for name in ("rank_stable", "relative_norm")]
     assert " ".join(heads[0].split()).startswith(" ".join(label.split()[0] for label in labels))
-    assert heads[1].split()[-1] == label_of("norms/norm").split()[-1]
+    assert heads[1].split()[-2:] == [label_of("norms/norm").split()[-1], "SE"]
 
 
 def test_the_caption_says_what_errors_dashes_and_nulls_are(run):
     lines = caption(run, wide=True).splitlines()
-    assert lines[0].startswith(f"± is one standard error (SE) over {draws_of(run.provenance['groups'])}. ")
+    assert lines[0].startswith(f"SE: standard error over {draws_of(run.provenance['groups'])}. ")
     assert lines[0].endswith("–: not estimable, position is within 3 SE of 0.")
     assert lines[1] == (
         "plug-in: the documents' own formula, with its small-sample bias. "
@@ -183,7 +185,7 @@ def test_the_caption_says_what_errors_dashes_and_nulls_are(run):
 def test_the_first_table_is_one_panel_of_80_columns_and_says_what_adds_the_rest(run):
     lines = shown(run, 80, wide=False).splitlines()
     words = " ".join(lines[2].split())
-    assert words == "layer position % context % null rank norm"
+    assert words == "layer position % SE context % null rank norm SE"
     assert sum(line.strip().startswith("layer") for line in lines) == 1
     assert max(map(len, lines)) <= 80
     assert "--wide adds plug-in estimates and the other nulls." in " ".join(" ".join(lines).split())

@@ -106,7 +106,7 @@ def test_a_value_that_is_not_determined_differs_from_nothing():
     found = compare(run_of(1), run_of(2, results=missing))
     assert not found["position"].share_corrected_differs.any()
     line = next(line for line in shown(found).splitlines() if line.startswith("position share %"))
-    assert line.split()[-2:] == ["layers", "–"]
+    assert line.split()[-3:] == ["layers", "–", "–"]
     assert "nan" not in shown(found)
 
 

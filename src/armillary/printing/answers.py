@@ -2,12 +2,14 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
+
+from armillary.printing.numbers import number
+from armillary.printing.panels import Column, Panels, estimates
 
 PLACES = {
     "diagonal": "themselves",
@@ -34,23 +36,17 @@ def clues(answers: xr.Dataset) -> Table:
     return table
 
 
-def masses(answers: xr.Dataset) -> Table:
+def masses(answers: xr.Dataset) -> Panels:
     """Where the tokens of examples attend, a row per number of examples and block."""
-    title = "attention of the examples' tokens, %, ± one standard error (in brackets: random-weight control)"
-    table = Table(box=None, pad_edge=False, title=Text(title), title_justify="left")
-    for name in ("shots", "block", *PLACES.values()):
-        table.add_column(name, justify="right")
-    for shots in answers.shots.values:
-        for block in range(answers.sizes["block"]):
-            at = answers.sel(shots=shots).isel(block=block)
-            table.add_row(str(shots), str(block), *(share(at, name) for name in PLACES))
-    return table
-
-
-def share(at: xr.Dataset, name: str) -> str:
-    """One mass with its error and that of the random-weight control."""
-    value, error, null = (100 * float(at[f"mass_{name}{ending}"]) for ending in ("", "_se", "_null"))
-    return f"{value:.1f}" + ("" if np.isnan(error) else f" ±{error:.1f}") + f" ({null:.1f})"
+    frame = rows(answers)
+    columns = [
+        Column("shots, block", [f"{shots}, {block}" for shots, block in zip(frame.shots, frame.block, strict=True)])
+    ]
+    for name, words in PLACES.items():
+        value, error, null = (100 * frame[f"mass_{name}{ending}"] for ending in ("", "_se", "_null"))
+        columns += estimates(words, value, error, 1)
+        columns.append(Column("control", [number(share, 1) for share in null], quiet=True))
+    return Panels("Attention of the examples' tokens, %", columns, "control: the random-weight control.")
 
 
 def as_json(answers: xr.Dataset) -> str:

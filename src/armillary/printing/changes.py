@@ -10,7 +10,7 @@ from rich.text import Text
 
 from armillary.printing.differences import counted, difference_rows, meeting
 from armillary.printing.numbers import factor, heading
-from armillary.printing.panels import Column, Panels
+from armillary.printing.panels import SE, Column, Panels
 from armillary.results.two_runs import HEADLINES, RUNS
 
 LARGEST, NAME = 10, 27
@@ -28,6 +28,7 @@ class Change(NamedTuple):
     differs: int
     rows: str
     clearest: str
+    error: str
     at: str
     z: float
 
@@ -56,16 +57,11 @@ def change(rows: pd.DataFrame, place: str) -> Change:
         label=f"{heading(path)}, {further}" if further else heading(path),
         differs=int(rows.differs.sum()),
         rows=f"{len(rows)} {counted(rows)}",
-        clearest="–" if most is None else both(most, factor(path)),
+        clearest="–" if most is None else " → ".join(f"{factor(path) * most[run]:.3g}" for run in RUNS),
+        error="–" if most is None else f"{factor(path) * most.difference_se:.2g}",
         at="" if most is None else place_of(most),
         z=z,
     )
-
-
-def both(row: pd.Series, times: int) -> str:
-    """The two values of a row and the standard error of their difference."""
-    one, other, error = (times * row[name] for name in (*RUNS, "difference_se"))
-    return f"{one:.3g} → {other:.3g} ±{error:.2g}"
 
 
 def clearest(rows: pd.DataFrame) -> tuple[pd.Series | None, float]:
@@ -117,7 +113,8 @@ def panel(title: str, found: list[Change]) -> Panels:
     columns = [
         Column("result", [each.label for each in found], words=True, limit=NAME),
         Column("differs in", [f"{each.differs}/{each.rows}" for each in found]),
-        Column("clearest: one → other", [each.clearest for each in found]),
+        Column("clearest,\none → other", [each.clearest for each in found]),
+        Column(SE, [each.error for each in found], quiet=True),
         Column("at", [each.at for each in found], words=True),
     ]
     return Panels(f"\n{title}", columns, "")
@@ -126,6 +123,6 @@ def panel(title: str, found: list[Change]) -> Panels:
 def captions(about: Mapping[Any, Any], found: list[Change]) -> Iterator[str]:
     """How to read the tables, whether the errors are independent, and what prints the rest."""
     if found:
-        yield "± is one standard error of the difference."
+        yield "SE: standard error of the difference."
     yield from about["notes"].splitlines()[1:2]
     yield "--all prints every result, layer by layer, with ranges and angles; --json and --csv give every number."

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from armillary.printing import changes
 from armillary.printing.differences import difference_rows, meeting
-from armillary.printing.numbers import factor, heading, number, with_error
-from armillary.printing.panels import Column, Panels
+from armillary.printing.numbers import factor, heading, number
+from armillary.printing.panels import SE, Column, Panels
 from armillary.results.reading import has, numbers
 from armillary.results.two_runs import RUNS
 
@@ -68,7 +68,7 @@ def layer_table(comparison: xr.DataTree) -> Panels | None:
     if not shown:
         return None
     columns = [column for path, digits in shown.items() for column in pair(comparison, path, digits)]
-    title = "Layer by layer, bias-corrected, ± one standard error; *: differs significantly"
+    title = "Layer by layer, bias-corrected. SE: of the difference; *: differs significantly"
     return table_of(title, meetings(comparison["position"].to_dataset()), columns)
 
 
@@ -79,8 +79,9 @@ def pair(comparison: xr.DataTree, path: str, digits: int) -> Iterator[Column]:
     stars = np.where(numbers(comparison, f"{path}_differs"), "*", " ")
     yield Column(f"{heading(path)}\none", [number(value, digits) for value in one])
     yield Column("\nother", [number(value, digits) for value in other], joined=True)
-    differences = [with_error(by, se, digits) + star for by, se, star in zip(gap, error, stars, strict=True)]
+    differences = [number(by, digits) + star for by, star in zip(gap, stars, strict=True)]
     yield Column("\nother − one", differences, joined=True)
+    yield Column(f"\n{SE}", [number(value, digits) for value in error], quiet=True)
 
 
 def range_tables(comparison: xr.DataTree) -> list[Panels]:

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from armillary.printing.numbers import heading, number, with_error
-from armillary.printing.panels import Column, Panels
+from armillary.printing.numbers import heading, number
+from armillary.printing.panels import Column, Panels, estimates
 from armillary.results.reading import require
 from armillary.results.store import Run
 
@@ -100,8 +100,7 @@ def printed_heads(run: Run) -> Panels:
     for words, name in VARIANCES.items():
         columns.append(Column(words, [number(float(value), 3) for value in frame[name]]))
     for name in ("log_ratio", "entropy_gap"):
-        pairs = zip(frame[name], frame[f"{name}_se"], strict=True)
-        columns.append(Column(name.replace("_", " "), [with_error(rounded(value), se, 2) for value, se in pairs]))
+        columns += estimates(name.replace("_", " "), map(rounded, frame[name]), frame[f"{name}_se"], 2)
     for name in ("information_gap", "skewness", "excess_kurtosis", "excess_predicted"):
         columns.append(Column(name.replace("_", " "), [number(rounded(value), 2) for value in frame[name]]))
     columns.append(Column("kept %", [number(100 * value, 0) for value in frame["kept_query_key"]]))
@@ -156,6 +155,6 @@ HEADS_CAPTION = "\n".join(
         "Logits of queries and keys one token apart: variance over windows at given positions, measured, predicted "
         "from Gaussian queries and keys, and from independent ones.",
         "log ratio: of measured over predicted. entropy gap, information gap: fixed less real attention weights, nats. "
-        "kept: information left after W_Q and W_K. ± is one standard error over documents.",
+        "kept: information left after W_Q and W_K. SE: over documents.",
     )
 )

@@ -5,8 +5,8 @@ import pandas as pd
 import xarray as xr
 
 from armillary.errors import RequestError, did_you_mean
-from armillary.printing.numbers import draws_of, factor, heading, number, with_error
-from armillary.printing.panels import Column, Panels
+from armillary.printing.numbers import draws_of, factor, heading, number
+from armillary.printing.panels import Column, Panels, estimates
 from armillary.results.reading import array, draws, has, label_of, require
 from armillary.results.schema.heads import PLAIN, SCALARS
 from armillary.results.schema.naming import KINDS, REPEATED, SCORES
@@ -78,8 +78,7 @@ def summary(run: Run, frame: pd.DataFrame) -> Panels:
         return printed(run, frame)
     ranked = best_first(frame)
     few = ranked if ranked.kind.nunique() == 1 else ranked.groupby("kind", sort=False).head(FEW)
-    score = [*zip(few.deciding, few.deciding_se, strict=True)]
-    columns = [*names_of(few), Column("score %", [with_error(100 * value, 100 * error, 1) for value, error in score])]
+    columns = [*names_of(few), *estimates("score %", 100 * few.deciding, 100 * few.deciding_se, 1)]
     none = "No head of this model has this kind.\n" if frame.empty else ""
     return Panels(title(run), columns + terms(few), none + caption(run, left=len(ranked) - len(few)))
 
@@ -99,7 +98,7 @@ def printed(run: Run, frame: pd.DataFrame) -> Panels:
     """Every row for a terminal, in the order of the heads."""
     columns = names_of(frame)
     for group, names in (("taxonomy", SCORES), ("heads", ON_TEXT)):
-        columns += [column_of(frame, group, name) for name in names if name in frame]
+        columns += [column for name in names if name in frame for column in columns_of(frame, group, name)]
     return Panels(title(run), columns + terms(frame), caption(run))
 
 
@@ -118,16 +117,13 @@ def also(labels: str) -> str:
     return ", ".join(KINDS.get(kind, kind) for kind in labels.split(", ")[1:])
 
 
-def column_of(frame: pd.DataFrame, group: str, name: str) -> Column:
+def columns_of(frame: pd.DataFrame, group: str, name: str) -> list[Column]:
     """A result of every head; scores with their errors."""
     path = f"{group}/{name}"
     values, digits = factor(path) * frame[name], DIGITS.get(name, 1)
-    errors = factor(path) * frame[f"{name}_se"]
     if group == "taxonomy":
-        return Column(
-            heading(path), [with_error(value, error, digits) for value, error in zip(values, errors, strict=True)]
-        )
-    return Column(heading(path), [number(value, digits) for value in values])
+        return estimates(heading(path), values, factor(path) * frame[f"{name}_se"], digits)
+    return [Column(heading(path), [number(value, digits) for value in values])]
 
 
 def terms(frame: pd.DataFrame) -> list[Column]:
@@ -167,7 +163,7 @@ def scores_explained(run: Run) -> list[str]:
         ", ".join(KINDS[name] for name in SCORES if (name in REPEATED) == asked) for asked in (True, False)
     )
     return [
-        f"score %: the attention that decides the kind. {repeated}: repeated random tokens, ± one standard error (SE) "
-        f"over {repeats} windows; {on_text}: text, ± one SE over {over}; uniform: relative entropy.",
+        f"score %: the attention that decides the kind. {repeated}: repeated random tokens, standard error (SE) "
+        f"over {repeats} windows; {on_text}: text, SE over {over}; uniform: relative entropy.",
         f"Highest score of any head of the random-weight control, in %: {nulls}. A kind needs clearly more.",
     ]

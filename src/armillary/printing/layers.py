@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from armillary.printing.numbers import draws_of, heading, number, with_error
-from armillary.printing.panels import Column, Panels
+from armillary.printing.numbers import draws_of, heading, number
+from armillary.printing.panels import Column, Panels, estimates
 from armillary.results.reading import array, optional, require, why_no_error
 from armillary.results.store import Run
 from armillary.system.texts import numbered
@@ -36,7 +36,7 @@ def table(run: Run) -> pd.DataFrame:
 
 
 def printed(run: Run, *, wide: bool = False) -> Panels:
-    """The table for a terminal: bias-corrected values, one SE after ±; with `wide` also plug-in values and nulls."""
+    """The table for a terminal: bias-corrected values with their SE; with `wide` also plug-in values and nulls."""
     about, rows = run.provenance, table(run)
     read = f"{numbered(about['contexts'], 'window')} of {about['length']} tokens"
     title = f"{about['model']} on {about['corpus']}: {read}"
@@ -47,11 +47,11 @@ def printed(run: Run, *, wide: bool = False) -> Panels:
 def first_columns(rows: pd.DataFrame) -> list[Column]:
     """What fits 80 columns: the shares of position and context, the stable rank, the norm."""
     return [
-        corrected(rows, "position %", "position_share", 100, 2),
+        *corrected(rows, "position %", "position_share", 100, 2),
         Column("context %", plain(rows.context_share, 100, 1)),
         Column("null", plain(rows.context_share_floor, 100, 1), quiet=True),
-        corrected(rows, heading("position/rank_stable_corrected"), "rank_stable", 1, 2),
-        Column(heading("norms/norm"), erring(rows.norm, rows.norm_se, 1, 1)),
+        *corrected(rows, heading("position/rank_stable_corrected"), "rank_stable", 1, 2),
+        *estimates(heading("norms/norm"), rows.norm, rows.norm_se, 1),
     ]
 
 
@@ -64,32 +64,27 @@ def all_columns(rows: pd.DataFrame) -> list[Column]:
         Column("residual %", plain(rows.residual_share, 100, 1)),
         *estimate(rows, heading("position/rank_stable_corrected"), "rank_stable", 1, (2, 1)),
         *estimate(rows, heading("position/relative_norm_corrected"), "relative_norm", 1, (3, 3)),
-        Column(heading("norms/norm"), erring(rows.norm, rows.norm_se, 1, 1)),
+        *estimates(heading("norms/norm"), rows.norm, rows.norm_se, 1),
     ]
 
 
 def estimate(rows: pd.DataFrame, name: str, result: str, times: int, digits: tuple[int, int]) -> list[Column]:
     """A bias-corrected result with its error, the plug-in estimate and its null."""
     return [
-        corrected(rows, name, result, times, digits[0]),
+        *corrected(rows, name, result, times, digits[0]),
         Column("plug-in", plain(rows[result], times, digits[0]), quiet=True),
         Column("null", plain(rows[f"{result}_null"], times, digits[1]), quiet=True),
     ]
 
 
-def corrected(rows: pd.DataFrame, name: str, result: str, times: int, digits: int) -> Column:
+def corrected(rows: pd.DataFrame, name: str, result: str, times: int, digits: int) -> list[Column]:
     """A bias-corrected result with its error."""
-    return Column(name, erring(rows[f"{result}_corrected"], rows[f"{result}_corrected_se"], times, digits))
+    return estimates(name, times * rows[f"{result}_corrected"], times * rows[f"{result}_corrected_se"], digits)
 
 
 def plain(values: pd.Series, times: int, digits: int) -> list[str]:
     """The cells of numbers that have no error."""
     return [number(times * value, digits) for value in values]
-
-
-def erring(values: pd.Series, errors: pd.Series, times: int, digits: int) -> list[str]:
-    """The cells of numbers with their standard errors."""
-    return [with_error(times * value, times * error, digits) for value, error in zip(values, errors, strict=True)]
 
 
 def caption(run: Run, *, wide: bool = False) -> str:
@@ -98,7 +93,7 @@ def caption(run: Run, *, wide: bool = False) -> str:
     lines = [f"{reason[0].upper()}{reason[1:]}."] if reason else []
     if optional(run.results, "norms/norm_se") is not None and np.isfinite(array(run.results, "norms/norm_se")).any():
         over = draws_of(str(run.provenance.get("groups", "")))
-        lines.insert(0, f"± is one standard error (SE) over {over}. –: not estimable, position is within 3 SE of 0.")
+        lines.insert(0, f"SE: standard error over {over}. –: not estimable, position is within 3 SE of 0.")
     if wide:
         lines.append(
             "plug-in: the documents' own formula, with its small-sample bias. "

@@ -13,9 +13,9 @@ def number(value: float, digits: int) -> str:
     return "–" if np.isnan(value) else f"{value:.{digits}f}"
 
 
-def with_error(value: float, error: float, digits: int) -> str:
-    """A number and its standard error; a dash where it is not estimable."""
-    return number(value, digits) + ("" if np.isnan(value) or np.isnan(error) else f" ±{error:.{digits}f}")
+def significant(value: float, digits: int) -> str:
+    """A number to some digits that count, where powers of ten lie between the numbers; a dash for no number."""
+    return "–" if np.isnan(value) else f"{value:.{digits}g}"
 
 
 def heading(path: str) -> str:

@@ -1,16 +1,22 @@
 """A table that nothing is cut from: where a terminal is too narrow for its columns, they go on in another panel."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from armillary.printing.numbers import number
+
 GAP = 2
 """Blanks between two columns."""
+
+SE = "SE"
+"""What a column of standard errors is called: ± is a 95 % interval wherever it stands."""
 
 
 class Column(NamedTuple):
@@ -32,6 +38,15 @@ class Column(NamedTuple):
         """As wide as the widest cell, and as the longest word of the heading; % stays with its word."""
         widest = max(map(len, [*self.heading.replace(" %", "_%").split(), *self.cells]))
         return min(widest, self.limit) if self.limit else widest
+
+
+def estimates(heading: str, values: Iterable[float], errors: Iterable[float], digits: int) -> list[Column]:
+    """Numbers, and their standard errors in a column of their own; that is left out where none has one."""
+    values, errors = list(values), list(errors)
+    pairs = zip(values, errors, strict=True)
+    beside = [number(float("nan") if np.isnan(value) else error, digits) for value, error in pairs]
+    columns = [Column(heading, [number(value, digits) for value in values])]
+    return columns if np.isnan(errors).all() else [*columns, Column(SE, beside, quiet=True)]
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,11 @@
 """The table of a sweep: one row per pair of strengths, and what it says to the document's claims."""
 
-import numpy as np
 import pandas as pd
 from rich.console import Group
 from rich.text import Text
 
-from armillary.printing.numbers import factor, heading
-from armillary.printing.panels import Column, Panels
+from armillary.printing.numbers import factor, heading, significant
+from armillary.printing.panels import SE, Column, Panels
 from armillary.results.reading import require
 from armillary.results.schema.training import SWEEP
 from armillary.results.store import Run
@@ -33,15 +32,11 @@ def printed(run: Run) -> Group:
     ]
     for name in SHOWN:
         times = factor(f"{SWEEP}/{name}")
-        pairs = zip(times * table[name], times * table[f"{name}_se"], strict=True)
-        columns.append(Column(heading(f"{SWEEP}/{name}"), [significant(*pair) for pair in pairs]))
+        columns.append(Column(heading(f"{SWEEP}/{name}"), [significant(value, 4) for value in times * table[name]]))
+        errors = times * table[f"{name}_se"]
+        columns.append(Column(SE, [significant(error, 2) for error in errors], quiet=True))
     title = f"{run.title}: {found.sizes['seed']} seeds for each pair of strengths"
-    return Group(Panels(title, columns, "±: SE over seeds."), Text("\n".join(claims(run))))
-
-
-def significant(value: float, error: float) -> str:
-    """A number to four digits that count, and its standard error to two: strengths move results by powers of ten."""
-    return f"{value:.4g}" + ("" if np.isnan(error) else f" ±{error:.2g}")
+    return Group(Panels(title, columns, "SE: over seeds."), Text("\n".join(claims(run))))
 
 
 def claims(run: Run) -> list[str]:
@@ -49,7 +44,8 @@ def claims(run: Run) -> list[str]:
     found = run.results[SWEEP].to_dataset()
     return [
         f"{claim} (against {baseline}): {found.verdict.values[row, column]}; change "
-        f"{significant(float(found.change[row, column]), float(found.change_se[row, column]))}"
+        f"{significant(float(found.change[row, column]), 4)}, "
+        f"SE {significant(float(found.change_se[row, column]), 2)}"
         for column, baseline in enumerate(found.baseline.values)
         for row, claim in enumerate(found.claim.values)
     ]

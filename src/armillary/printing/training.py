@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from armillary.printing.numbers import factor, heading, number, with_error
-from armillary.printing.panels import Column, Panels
+from armillary.printing.numbers import factor, heading, number
+from armillary.printing.panels import Column, Panels, estimates
 from armillary.results.reading import has, numbers, require
 from armillary.results.schema.training import OF_HEADS, OF_LAYERS, TRAINING
 from armillary.results.store import Run
@@ -42,10 +42,7 @@ def printed(run: Run) -> Panels:
     columns = [
         Column("step", [str(step) for step in steps]),
         Column(heading(f"{TRAINING}/loss"), cells(found.loss.values[chosen], 3)),
-        Column(
-            heading(f"{TRAINING}/loss_validation"),
-            [with_error(*pair, 3) for pair in zip(found.loss_validation.values[chosen], errors, strict=True)],
-        ),
+        *estimates(heading(f"{TRAINING}/loss_validation"), found.loss_validation.values[chosen], errors, 3),
     ]
     if "accuracy" in found:
         columns += [
@@ -84,7 +81,7 @@ def title(run: Run) -> str:
 
 def caption(run: Run) -> str:
     """How to read the columns."""
-    lines = ["Losses in nats. ±: SE over 16 stretches of what was kept for validation."]
+    lines = ["Losses in nats. SE: over 16 stretches of what was kept for validation."]
     if has(run.results, f"{TRAINING}/accuracy"):
         lines.append("digits: problems whose whole answer is right. * numbers of other lengths than those learnt.")
     if has(run.results, f"{TRAINING}/bigram_entropy"):

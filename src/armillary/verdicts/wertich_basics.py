@@ -223,7 +223,9 @@ def metric(rng: np.random.Generator) -> Finding:
     moment = Gaussian(middle, np.asarray(spread))
     wrong = (kl_divergence(one, moment) + kl_divergence(other, moment)) / 2
     right = jensen_shannon(one, other, 20_000, int(rng.integers(1 << 31)))
-    words = f"Of two Gaussians here {right.value:.3f} ± {right.se:.3f}; with a Gaussian of equal moments {wrong:.3f}."
+    words = (
+        f"Of two Gaussians here {right.value:.3f} (SE {right.se:.3f}); with a Gaussian of equal moments {wrong:.3f}."
+    )
     return inequality(ratios)._replace(note=words)
 
 
