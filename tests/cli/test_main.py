@@ -32,6 +32,15 @@ def test_help_names_every_command(armillary):
         assert command in out
 
 
+@pytest.mark.parametrize("group", [[], ["train"]])
+def test_no_line_of_the_list_of_commands_is_cut(armillary, monkeypatch, group):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = armillary(*group, "--help")
+    listed = out.split("Commands:")[1].splitlines()
+    assert (code, len(listed) > 5) == (0, True)
+    assert not [line for line in listed if line.endswith("...")]
+
+
 def test_no_arguments_are_a_question_for_help(armillary):
     _, out, err = armillary()
     assert "Usage: armillary" in out + err

@@ -23,10 +23,10 @@ def heads(
     trust: Trust,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing about the passes.")] = False,
 ) -> None:
-    """Print the attention heads that have a kind, best first, and count the others.
+    """Print the attention heads that have a kind, best first.
 
-    The first time, the model and its random-weight control read random tokens, each sequence twice, and the report of
-    the run is refreshed. JSON and CSV give every head.
+    The others are counted. The first time, the model and its random-weight control read random tokens, each sequence
+    twice, and the report of the run is refreshed. JSON and CSV give every head.
     """
     from armillary.printing import heads as head_tables
     from armillary.results.reading import require
@@ -58,10 +58,10 @@ def weights(
     form: Form,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
-    """Print what the spectra of a model's weights say, block by block, beside the random-weight control.
+    """Print what the spectra of a model's weights say, block by block.
 
-    No text runs through the model. Blocks are read one at a time from the file, which may be larger than memory. JSON
-    and CSV give every head.
+    Beside them stands the random-weight control. No text runs through the model. Blocks are read one at a time from
+    the file, which may be larger than memory. JSON and CSV give every head.
     """
     with waiting(f"{model}: loading", show=not quiet):
         from armillary.printing import norms as norm_tables
@@ -105,7 +105,7 @@ def travel(
     form: Form,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing about the passes.")] = False,
 ) -> None:
-    """Follow one text through a model: how far its states turn from layer to layer, and what they decode to.
+    """Follow one text on the sphere: how its states turn and decode.
 
     Every state goes through the model's own final norm. The random-weight control reads the same text.
     """

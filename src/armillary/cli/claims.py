@@ -26,9 +26,10 @@ def claims(
     form: Form,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
-    """Check every quantitative statement of four documents: published, corrected and measured value, and a verdict.
+    """Check every quantitative statement of the four documents.
 
-    Needs no model. With --run, claims about trained models are answered for the model of that run.
+    Each has a published, a corrected and a measured value, and a verdict. Needs no model. With --run, claims about
+    trained models are answered for the model of that run.
     """
     from armillary.printing.claims import printed
     from armillary.runs.claims import claims as check

@@ -24,7 +24,7 @@ def gaussian(
     trust: Trust,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
-    """Print what a run's tokens would be as joint Gaussians, and how far they are from that, layer by layer.
+    """Print what a run's tokens would be as joint Gaussians, by layer.
 
     The first time, the model reads some of the run's windows once more, and the report of the run is refreshed. JSON
     and CSV give every distance, and with --heads every head.

@@ -46,7 +46,11 @@ def prompt(
     loading: Loading,
     form: Form,
 ) -> None:
-    """Send one text through a model: attention by layer, head, token and word, and the model's continuation."""
+    """Send one text through a model: attention and continuation.
+
+    Attention is given by layer, head, token and word. With --alpha or --without, the changed model stands beside the
+    model as it is.
+    """
     if (text is None) == (shots is None):
         got = "neither" if text is None else "both"
         raise RequestError(f"expected a text or --shots, got {got}: give one of the two")

@@ -27,7 +27,10 @@ def plan(
     form: Form,
     config: Config = None,
 ) -> None:
-    """Say what a survey will take, from a short calibration: time, memory, disk, network, and its standard error."""
+    """Say what a survey will take: time, memory, disk, standard error.
+
+    The estimate comes from a short calibration on this machine; --workers gives it for many.
+    """
     from armillary.printing import plan as printing
     from armillary.runs.plan import plan as cost_of_survey
 
@@ -42,7 +45,10 @@ def merge(
     out: Annotated[Path, typer.Option(help="Folder of the run.")],
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Join the parts of a survey that several processes ran: the same bits as one pass gives, without the model."""
+    """Join the parts of a survey that several processes ran.
+
+    They give the same bits as one pass. The model is not needed.
+    """
     from armillary.runs.merge import merge as join
 
     run = join(parts, out=out, progress=not quiet)

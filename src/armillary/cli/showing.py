@@ -27,11 +27,12 @@ def show(
     *,
     form: Form,
 ) -> None:
-    """Print a table of a run: by default how its layers split into position, context and residual.
+    """Print a table of a run: by default, what its layers hold.
 
-    The other tables have the layout of Song and Zhong's: a row per model and text, a column per layer, then mean and
-    spread over layers. summary is their table 1, ranks tables 4 and 5, position table 6, low-frequency tables 2 and 3.
-    A run offers those it has results for; several runs become several rows.
+    That is how the hidden states of each layer split into position, context and residual. The other tables have the
+    layout of Song and Zhong's: a row per model and text, a column per layer, then mean and spread over layers.
+    summary is their table 1, ranks tables 4 and 5, position table 6, low-frequency tables 2 and 3. A run offers those
+    it has results for; several runs become several rows.
     """
     from armillary.printing import overview, paper
     from armillary.results.store import open as open_run
@@ -56,9 +57,10 @@ def compare(
     *,
     form: Form,
 ) -> None:
-    """Print where two runs differ significantly: six headline results, then the ten largest changes.
+    """Print where two runs differ: headline results, largest changes.
 
-    JSON gives everything, angles in radians; CSV the results and their differences, without angles.
+    A result differs where it is significant; --all prints every result, layer by layer. JSON gives everything, angles
+    in radians; CSV the results and their differences, without angles.
     """
     from armillary.printing import changes, comparison, differences
     from armillary.results.comparing import compare as compare_runs
@@ -80,7 +82,10 @@ def report(
         typer.Option(help="The file. [default: RUN/report.html, RUN/comparison.html for two runs]", show_default=False),
     ] = None,
 ) -> None:
-    """Write a page that shows a run, or compares two: one file for any browser, offline."""
+    """Write a page that shows a run, or compares two, for any browser.
+
+    One file, which asks for nothing outside.
+    """
     from armillary.reporting import report as write_report
 
     typer.echo(f"report: {write_report(run, out, other)}")
@@ -91,7 +96,10 @@ def explore(
     port: Annotated[int | None, typer.Option(help="Its port. [default: a free one]", show_default=False)] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, open nothing.")] = False,
 ) -> None:
-    """Open a page on this machine to browse a run and to ask its model; Ctrl+C ends it."""
+    """Browse a run and ask its model, on a page of this machine.
+
+    Ctrl+C ends it.
+    """
     from armillary.explorer import explore as serve
 
     serve(run, port=port, browser=not no_browser)
@@ -103,7 +111,7 @@ def figure(
     format: Annotated[str, typer.Option(help="The format of the file.", metavar="svg|pdf|png")] = "svg",
     out: Annotated[Path | None, typer.Option(help="The file. [default: NAME.FORMAT]", show_default=False)] = None,
 ) -> None:
-    """Write one figure of a run as a file for a paper, or list those that the run has."""
+    """Write one figure of a run as a file for a paper, or list them."""
     from armillary.figures import available
     from armillary.reporting.static import figure as write_figure
     from armillary.results.store import open as open_run

@@ -22,9 +22,10 @@ def simulate(
     form: Form,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
-    """Simulate attention localization on random walks, beside its exact, Gaussian and published law; without a model.
+    """Simulate attention localization on random walks.
 
-    The table has a row per setting. JSON and CSV give every position of every setting.
+    Beside it stand its exact, Gaussian and published law. Neither model nor torch is needed. The table has a row per
+    setting. JSON and CSV give every position of every setting.
     """
     from armillary.printing import simulation as tables
     from armillary.runs.simulate import simulate as make_run

@@ -34,9 +34,10 @@ def stores(
     form: Form,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
-    """Read every head's W_QK and W_VO as a store: singular triplets as tokens, what they cover, words sent through.
+    """Read every head's W_QK and W_VO as a store of keys and values.
 
-    Nothing runs through the model. JSON and CSV give every reading, and with --words every word.
+    Singular triplets are read as tokens, with what they cover; words are sent through. Nothing runs through the
+    model. JSON and CSV give every reading, and with --words every word.
     """
     with waiting(f"{model}: loading", show=not quiet):
         from armillary.printing import stores as tables

@@ -27,9 +27,10 @@ def survey(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     config: Config = None,
 ) -> None:
-    """Read a text once and measure how the hidden states split into position, context and residual.
+    """Split the hidden states of a text into position and context.
 
-    With --heads, attention heads are measured in the same pass and then named, as `armillary heads` does.
+    The text is read in one pass. With --heads, attention heads are measured in the same pass and then named, as
+    `armillary heads` does.
     """
     with waiting(f"{model}: loading", show=not quiet):
         from armillary.runs.heads import heads as named
@@ -69,7 +70,10 @@ def default_folder(model: str, corpus: str, *, random_weights: bool) -> Path:
 
 
 def measure(run: RunFolder) -> None:
-    """Measure a run again from what its pass kept, as after an upgrade: without the model."""
+    """Measure a run again from what its pass kept, without the model.
+
+    As after an upgrade: newer measures and figures are added, nothing is read again.
+    """
     from armillary.runs.measure import measure as measure_again
 
     measure_again(run)

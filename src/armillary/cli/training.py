@@ -31,7 +31,7 @@ app = typer.Typer(
     cls=Presets,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Train a small model and keep its curves, its geometry while it learns, and the model.",
+    help="Train a small model and keep its curves, geometry and weights.",
 )
 
 
@@ -80,7 +80,10 @@ def sweep(
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Train with LocAteR penalties of several strengths and seeds, and answer the document's claims."""
+    """Train with LocAteR penalties of several strengths.
+
+    Each strength with several seeds; then the document's claims about them are answered.
+    """
     from armillary.runs.sweep import sweep as make_run
 
     folder = out or Path("runs") / f"{name}-sweep-{preset}"

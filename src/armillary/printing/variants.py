@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from armillary.printing import prompt as tables
@@ -35,14 +36,19 @@ def printed(found: Sequence["Variant"], layer: int | None, **chosen: Any) -> Gro
                 Text(f"\n{each.name}"),
                 tables.printed(each.maps, tables.tokens(each.maps, layer, **chosen), None),
             ]
-    if any(each.continuation is not None for each in found):
-        parts.append(Text("continuation"))
-    width = max(len(each.name) for each in found)
-    parts += [
-        Text(f"  {each.name:{width}}  {escaped(each.continuation)}") for each in found if each.continuation is not None
-    ]
+    continued = {each.name: each.continuation for each in found if each.continuation is not None}
+    if continued:
+        parts += [Text("continuation"), side_by_side(continued)]
     notes = dict.fromkeys(each.note for each in found if each.note)
     return Group(*parts, *(Text(f"{note}.") for note in notes))
+
+
+def side_by_side(continued: dict[str, str]) -> Table:
+    """Every variant's continuation beside its name; long ones go on below themselves."""
+    table = Table.grid(padding=(0, 2), pad_edge=True)
+    for name, text in continued.items():
+        table.add_row(Text(name, no_wrap=True), Text(escaped(text)))
+    return table
 
 
 def summary(found: Sequence["Variant"], layer: int | None, **chosen: Any) -> Panels:

@@ -36,20 +36,22 @@ _LOCATER |= {"beta2": 0.999, "weight_decay": 0.01, "clip": 0.0, "kappa_scale": 1
 
 PRESETS: dict[str, Preset] = {
     "shakespeare-chars": Preset(
-        "Learn a text letter by letter, learned positions (Song and Zhong, appendix A.2).",
+        "Learn a text letter by letter. After Song and Zhong, appendix A.2, with learned positions.",
         {"batch": 12, "steps": 2000},
         {"layers": 6, "heads": 6, "width": 384, "context": 128, "dropout": 0.1, "steps": 5000},
     ),
     "addition": Preset(
-        "Learn to add numbers, learned positions (Song and Zhong, sections 4.3 and D.3).", _SUMS_QUICK, _SUMS_PAPER
+        "Learn to add numbers. After Song and Zhong, sections 4.3 and D.3, with learned positions.",
+        _SUMS_QUICK,
+        _SUMS_PAPER,
     ),
     "addition-rotary": Preset(
-        "Learn to add numbers, rotary positions (Song and Zhong, section D.3).",
+        "Learn to add numbers, with rotary positions. After Song and Zhong, section D.3.",
         {**_SUMS_QUICK, "shape": "rotary", "steps": 3000},
         {**_SUMS_PAPER, "shape": "rotary"},
     ),
     "locater": Preset(
-        "Learn a text with the LocAteR penalty, one Post-LN head (Bao, Hataya and Karakida, section 7).",
+        "Learn a text with the LocAteR penalty. After Bao, Hataya and Karakida, section 7: one Post-LN head.",
         {**_LOCATER, "width": 64, "mlp": 64, "context": 32, "batch": 32, "vocabulary": 512, "steps": 600},
         {
             **_LOCATER,

@@ -33,6 +33,15 @@ def test_a_gguf_file_gives_the_logits_of_transformers_and_is_dequantised_once(fi
     assert not hasattr(again.config, "quantization_config")
 
 
+def test_a_conversion_writes_no_bar_into_a_log(file, capfd):
+    from transformers import modeling_gguf_pytorch_utils as reader
+
+    drawn = reader.tqdm
+    load(file)
+    assert capfd.readouterr() == ("", "")
+    assert reader.tqdm is drawn
+
+
 @pytest.mark.parametrize("keep", [4, 100, 2000, -1, -3000])
 def test_a_cut_gguf_file_is_refused_and_leaves_no_entry(file, cache, keep):
     file.write_bytes(file.read_bytes()[:keep])

@@ -1,5 +1,7 @@
 """GGUF files: dequantised once into a plain folder (safetensors, config, fast tokenizer) that loads in a moment."""
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +58,28 @@ def _refuse_broken(path: Path) -> None:
         refuse_unstored({}, declared_numbers(config, AutoModelForCausalLM), stored, path)
 
 
+@contextmanager
+def _no_bar() -> Iterator[None]:
+    """Silence the bar that transformers' GGUF reader draws past its own switch: it spoils logs, and our own line."""
+    from transformers import modeling_gguf_pytorch_utils as reader
+
+    def plain(tensors: Iterable[Any], **_: Any) -> Iterable[Any]:
+        return tensors
+
+    drawn = reader.tqdm
+    reader.tqdm = plain
+    try:
+        yield
+    finally:
+        reader.tqdm = drawn
+
+
 def _convert(path: Path, folder: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     where: dict[str, Any] = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
-    with quiet(), offline(), Reading(f"a GGUF file that transformers can read at {path}"):
+    with quiet(), _no_bar(), offline(), Reading(f"a GGUF file that transformers can read at {path}"):
         quantised = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32, local_files_only=True)
         tokenizer = AutoTokenizer.from_pretrained(**where, local_files_only=True)
         config = quantised.config
