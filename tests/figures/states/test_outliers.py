@@ -53,7 +53,7 @@ def test_a_massive_first_token_is_found_whether_it_was_left_out_or_kept(run_of):
 
 def test_what_the_first_token_would_do_to_the_position_share_is_said(run_of):
     run = with_first(run_of(), 195.0, False)
-    assert "With it position would explain 30 % of the variance of layer 0 instead of 10 %" in FIGURE.detail(run)
+    assert "With it the plug-in position share of layer 0 would be 30 % instead of 10 %" in FIGURE.detail(run)
 
 
 def test_an_ordinary_first_token_is_no_massive_activation(run_of):

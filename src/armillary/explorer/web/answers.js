@@ -140,7 +140,7 @@ export class Answers {
       this.chips.box,
       ...[look.tokens.length === 1 ? hint("One token can only attend to itself, so each map is one cell: type more to see heads choose.") : null,
         look.tokens.some((text) => text.includes("⟨")) ? hint("⟨F0 9F⟩: a token that is bytes and no whole letter.") : null,
-        left && look.split ? hint(`Dashed: ${left} left out of the shares, by the run's own rule for position 0 and massive activations.`) : null,
+        left && look.split ? hint(`Dashed: ${count(left, "token")} left out of the shares by layer, by the run's own rule for position 0 and massive activations.`) : null,
         look.note ? problem(look.note) : null].filter(Boolean));
     this.chips.light();
   }

@@ -150,7 +150,7 @@ def shares_with_first(results: xr.DataTree) -> list[str]:
         return []
     layer = largest(kept - left_out)
     words = [number(100 * float(values[layer])) for values in (kept, left_out)]
-    return [f"With it position would explain {words[0]} % of the variance of layer {layer} instead of {words[1]} %"]
+    return [f"With it the plug-in position share of layer {layer} would be {words[0]} % instead of {words[1]} %"]
 
 
 FIGURES = (
