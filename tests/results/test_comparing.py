@@ -163,10 +163,12 @@ def test_one_setting_written_in_two_ways_is_no_difference():
     assert compare(run_of(crossing=0), run_of(crossing=True)).attrs["differ_in"] == "crossing (false / true)"
 
 
-def test_a_hash_is_named_only_where_the_names_are_the_same():
+def test_a_hash_is_named_only_where_no_setting_explains_it():
     elsewhere, rewritten = (run_of(corpus=name, corpus_sha256="c" * 64) for name in ("novels", "text"))
     assert compare(run_of(), elsewhere).attrs["differ_in"] == "corpus (text / novels)"
     assert compare(run_of(), rewritten).attrs["differ_in"] == "corpus_sha256 (bbbbbbbbbbbb / cccccccccccc)"
+    control = run_of(random_weights="seed 0", model_sha256="d" * 64)
+    assert compare(run_of(), control).attrs["differ_in"] == "random_weights (none / seed 0)"
 
 
 def test_what_differs_between_the_runs_is_said():

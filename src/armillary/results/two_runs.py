@@ -22,7 +22,8 @@ HEADLINES = {
 SETTINGS = ("model", "model_sha256", "revision", "random_weights", "dtype", "corpus", "corpus_sha256", "contexts",
             "length", "seed", "first", "outliers", "bos", "crossing", "documents", "per_document")  # fmt: skip
 """What makes two runs different, as the provenance names it."""
-HASH = "_sha256"
+HASHES = {"model_sha256": ("model", "revision", "random_weights"), "corpus_sha256": ("corpus",)}
+"""Which settings bring another hash with them, and are named instead of it."""
 
 OF_TRAINING = ("trained", "preset", "answers", "digits_from", "digits_to", "tokens", "shape", "layers", "heads",
                "width", "mlp", "context", "dropout", "steps", "batch", "accumulation", "learning_rate", "schedule",
@@ -50,15 +51,15 @@ def described(run: Run) -> str:
 def differing_settings(one: Run, other: Run) -> str:
     """The settings that are not the same, each with its two values.
 
-    A hash is named, and cut, only where what it is of has one name: another model or corpus has another hash.
+    A hash is named, and cut, only where no setting explains it: another model or corpus has another hash.
     """
     names = (*SETTINGS, *OF_TRAINING) if both_hold(one, other, TRAINING) else SETTINGS
     pairs = {name: [recorded(run, name) for run in (one, other)] for name in names}
     differing = {name: values for name, values in pairs.items() if values[0] != values[1]}
     named = [
-        f"{name} ({' / '.join(value[:12] if name.endswith(HASH) else value or 'none' for value in values)})"
+        f"{name} ({' / '.join(value[:12] if name in HASHES else value or 'none' for value in values)})"
         for name, values in differing.items()
-        if not (name.endswith(HASH) and name.removesuffix(HASH) in differing)
+        if differing.keys().isdisjoint(HASHES.get(name, ()))
     ]
     return ", ".join(named) or "nothing that is recorded"
 
