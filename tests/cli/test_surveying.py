@@ -112,6 +112,13 @@ def test_a_folder_that_holds_a_run_is_refused(surveyed, model, corpus, armillary
     assert (surveyed[0] / "states.nc").read_bytes() == before
 
 
+@pytest.mark.parametrize("asked", [["survey"], ["weights"], ["stores"], ["travel", "a text"]])
+def test_a_folder_that_holds_a_run_is_refused_before_a_model_is_loaded(surveyed, armillary, refused, asked):
+    command, *text = asked
+    line = refused(armillary(command, "no-such-model", *text, "--out", surveyed[0]))
+    assert "which already holds one: choose another --out" in line
+
+
 def test_too_many_contexts_are_refused_with_the_number_there_is(model, corpus, tmp_path, armillary, refused):
     given = ["--contexts", "500", "--length", "16"]
     line = refused(armillary("survey", model, "--corpus", corpus, *given, "--out", tmp_path / "run"))

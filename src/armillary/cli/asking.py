@@ -68,8 +68,10 @@ def weights(
         from armillary.printing import weights as tables
         from armillary.results.store import open as open_run
         from armillary.runs.weights import weights as read_weights
+        from armillary.runs.writing import refuse_place
 
         joined = None if run is None else open_run(run)
+        refuse_place(joined, out)
         view = replace(loading, dtype=loading.dtype or "stored").view(model, seed)  # pages of the file, not a copy
     if block is not None:
         refuse_outside("a block", block, 0, view.n_blocks - 1)
@@ -113,8 +115,10 @@ def travel(
         from armillary.printing import travel as tables
         from armillary.results.store import open as open_run
         from armillary.runs.travel import travel as follow
+        from armillary.runs.writing import refuse_place
 
         joined = None if run is None else open_run(run)
+        refuse_place(joined, out)
         view = loading.view(model, seed)
     found = follow(view, text, joined, out=out, seed=seed, lens=lens, umap=umap, progress=not quiet)
     form.show_rows(lambda: tables.by_token(found) if tokens else tables.by_layer(found, position), tables.rows(found))

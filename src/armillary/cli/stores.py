@@ -43,9 +43,11 @@ def stores(
         from armillary.printing import stores as tables
         from armillary.results.store import open as open_run
         from armillary.runs.stores import stores as read_stores
+        from armillary.runs.writing import refuse_place
 
         tables.refuse_headless(head, block)
         joined = None if run is None else open_run(run)
+        refuse_place(joined, out)
         view = loading.view(model, seed)
     listed = None if words is None else [word for word in words.split(",") if word.strip()]
     options: dict[str, Any] = {"block": block, "head": head, "words": listed, "triplets": triplets, "folded": folded}

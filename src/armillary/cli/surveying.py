@@ -32,15 +32,19 @@ def survey(
     The text is read in one pass. With --heads, attention heads are measured in the same pass and then named, as
     `armillary heads` does.
     """
+    from armillary.results.store import refuse_surveyed
+
+    folder = out or default_folder(model, corpus, random_weights=loading.random_weights)
+    if settings.shard is not None and out is None:
+        folder = folder.with_name(f"{folder.name}-{settings.shard.replace('/', '-of-')}")
+    if settings.shard is None and not resume:
+        refuse_surveyed(folder)
     with waiting(f"{model}: loading", show=not quiet):
         from armillary.runs.heads import heads as named
         from armillary.runs.page import with_page
         from armillary.runs.survey import survey as make_run
 
         view = loading.view(model, settings.seed)
-    folder = out or default_folder(model, corpus, random_weights=loading.random_weights)
-    if out is None and settings.shard is not None:
-        folder = folder.with_name(f"{folder.name}-{settings.shard.replace('/', '-of-')}")
     run = make_run(view, corpus, out=folder, resume=resume, progress=not quiet, report=False, **asdict(settings))
     if settings.shard is not None:
         if not quiet:

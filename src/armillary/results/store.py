@@ -74,6 +74,15 @@ def write(folder: Path, file: str, groups: Mapping[str, xr.Dataset], provenance:
         return begun.publish()
 
 
+def refuse_surveyed(folder: Path) -> None:
+    """Refuse, before anything is loaded or read, a folder that already holds a survey."""
+    if (folder / STATES).exists():
+        raise StoreError(
+            f"expected a folder without a run, got {folder}, which already holds one: choose another --out, or remove "
+            f"that folder"
+        )
+
+
 def by_file(groups: Mapping[str, xr.Dataset]) -> dict[str, dict[str, xr.Dataset]]:
     """The groups of each file that the schema names for them."""
     files = sorted({GROUPS[name].file for name in groups})

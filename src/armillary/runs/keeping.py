@@ -5,24 +5,21 @@ from typing import Any
 
 import xarray as xr
 
-from armillary.errors import StoreError
 from armillary.models.view import View, refuse_unloaded
 from armillary.probes.reloading import refuse_another
 from armillary.results import store
 from armillary.results.schema import GROUPS
 from armillary.results.store import Run
 from armillary.runs.page import refreshed
-from armillary.runs.writing import refuse_taken, written
+from armillary.runs.writing import refuse_place, written
 
 
 def refuse_unfit(run: Run | None, view: View, out: str | Path | None) -> None:
     """Refuse, before anything is computed, what is no model, a run of another, a folder that is taken, and both."""
     refuse_unloaded(view)
-    if run is not None and out is not None:
-        raise StoreError("expected a run to add to or a folder to write to, got both: give one of them")
+    refuse_place(run, out)
     if run is not None:
         refuse_another(run, view)
-    refuse_taken(out, "choose another --out, or give that folder as --run to add to it")
 
 
 def kept(

@@ -20,6 +20,13 @@ def refuse_taken(out: str | Path | None, cure: str = "choose another --out") -> 
         raise StoreError(f"expected a folder without a run, got {out}, which already holds one: {cure}")
 
 
+def refuse_place(run: Run | None, out: str | Path | None) -> None:
+    """Refuse, before a model is loaded, a run to add to beside a folder to write to, and a folder that is taken."""
+    if run is not None and out is not None:
+        raise StoreError("expected a run to add to or a folder to write to, got both: give one of them")
+    refuse_taken(out, "choose another --out, or give that folder as --run to add to it")
+
+
 def written(groups: Mapping[str, xr.Dataset], about: Mapping[str, Any], *, out: str | Path | None, report: bool) -> Run:
     """A run of these groups with this provenance, in the folder `out`, with a page unless `report` is False."""
     attributes = {**about, **surroundings()}

@@ -87,13 +87,10 @@ def made(work: Pass, survey: Prepared, folder: Path | None, *, resume: bool) -> 
 
 def finished(folder: Path, checkpoint: Checkpoint, *, resume: bool) -> bool:
     """Whether the folder already holds this very run; refuses a folder that holds another, or half of one."""
-    if (folder / STATES).exists():
-        if resume and store.open(folder).provenance.get("fingerprint") == checkpoint.fingerprint:
-            return True
-        raise StoreError(
-            f"expected a folder without a run, got {folder}, which already holds one: choose another --out, or remove "
-            f"that folder"
-        )
+    held = resume and (folder / STATES).exists()
+    if held and store.open(folder).provenance.get("fingerprint") == checkpoint.fingerprint:
+        return True
+    store.refuse_surveyed(folder)
     if not resume and checkpoint.exists():
         raise StoreError(
             f"expected a folder without a run, got {folder}, which holds an unfinished one: add --resume to resume it, "
