@@ -1,6 +1,7 @@
 """Two runs on one screen: planted changes come first, in 80 columns."""
 
 import io
+import re
 
 import numpy as np
 from rich.console import Console
@@ -70,3 +71,15 @@ def test_no_two_results_of_a_table_have_one_name():
     labels = [each.label for each in changes(compared())]
     assert len(labels) > 20
     assert len(set(labels)) == len(labels)
+
+
+def test_heads_that_change_kind_are_counted_and_the_first_are_named():
+    one, other = (made_up.run_of().drop_nodes("residual") for _ in range(2))
+    assert "\nNone of 16 heads changes kind.\n" in screen(compare(Run(one), Run(other)))
+    kind = other["taxonomy"].kind.values.copy()
+    kind[kind == "sink"], kind[kind == "local"], kind[kind == "uniform"] = "local", "", "sink"
+    text = " ".join(screen(compare(Run(one), Run(made_up.changed(other, taxonomy__kind=kind)))).split())
+    assert re.search(
+        r"6 of 16 heads change kind, 0 significantly: (L\dH\d [a-z -]+ → [a-z -]+, ){2}.* and 3 more\.",
+        text,
+    )

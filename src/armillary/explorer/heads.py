@@ -9,8 +9,9 @@ from jaxtyping import Float
 
 from armillary.errors import RequestError, did_you_mean
 from armillary.explorer import pictures
-from armillary.figures.heads.names import every_kind, kinds_of
+from armillary.figures.heads.names import every_kind
 from armillary.reporting.plots import naming
+from armillary.results.kinds import kinds_of
 from armillary.results.reading import array, has, label_of, numbers, require, row_of
 from armillary.results.schema import GROUPS
 from armillary.results.schema.heads import SCALARS

@@ -110,9 +110,9 @@ def compare_finding(name: str, one: xr.DataTree, other: xr.DataTree) -> str:
     what, count = label_of(name), first.value.size
     if count != second.value.size:
         return f"Runs of different depth, not compared: {short(what)}"
-    _, error, apart = differences(name, one, other)
+    difference, error, apart = differences(name, one, other)
     rests_on = min(first.draws, second.draws)
-    if not np.isfinite(error * half_width(rests_on)).any():
+    if not np.isfinite(difference + half_width(rests_on) * error).any():
         return f"Whether the {short(what)} differs is {NOT_ESTIMABLE}"
     if not apart.any():
         return f"No significant difference in any {first.axis}: {short(what)}"
@@ -136,7 +136,7 @@ def compare_detail(name: str, one: xr.DataTree, other: xr.DataTree) -> str:
         return ""
     difference, error, apart = differences(name, one, other)
     rests_on = min(first.draws, second.draws)
-    if not np.isfinite(error * half_width(rests_on)).any():
+    if not np.isfinite(difference + half_width(rests_on) * error).any():
         return ""
     points = " percentage points" if row_of(name).share else ""
     if not apart.any():

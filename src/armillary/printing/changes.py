@@ -11,10 +11,14 @@ from rich.text import Text
 from armillary.printing.differences import counted, difference_rows, meeting
 from armillary.printing.numbers import factor, heading
 from armillary.printing.panels import SE, Column, Panels
+from armillary.results.kinds import head_name, kind_step, surely_changed
 from armillary.results.two_runs import HEADLINES, RUNS
 
 LARGEST, NAME = 10, 27
 """How many of the other results are printed, and in how many letters a line of their names."""
+
+FEW = 3
+"""How many heads that change kind are named."""
 
 
 class Change(NamedTuple):
@@ -91,7 +95,19 @@ def on_one_screen(comparison: xr.DataTree) -> Group:
     if rest:
         title = f"Largest other changes, by their standard errors ({min(LARGEST, len(rest))} of {len(rest)})"
         parts.append(panel(title, rest[:LARGEST]))
+    if of_heads := kinds_changed(comparison["kinds"].to_dataset()):
+        parts.append(Text(f"\n{of_heads}"))
     return Group(*parts, Text("\n".join(captions(comparison.attrs, found))))
+
+
+def kinds_changed(kinds: xr.Dataset) -> str:
+    """How many heads change kind, how many significantly, and whose score moved most; empty where it is not known."""
+    if not kinds.data_vars:
+        return ""
+    heads = list(kinds.isel(named=kinds.changed.values).to_dataframe().itertuples())
+    some = ", ".join(f"{head_name(head)} {kind_step(head)}" for head in heads[:FEW])
+    more = f" and {len(heads) - FEW} more" if len(heads) > FEW else ""
+    return f"{surely_changed(kinds)}{': ' if some else ''}{some}{more}."
 
 
 def named(comparison: xr.DataTree) -> Text:

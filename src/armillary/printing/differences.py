@@ -11,6 +11,10 @@ from armillary.results.two_runs import RUNS
 DIFFERENCE = ("difference", "difference_se", "difference_low", "difference_high", "difference_p", "differs")
 
 
+BY_THEMSELVES = ("angles", "kinds")
+"""Groups of a comparison that are no results side by side."""
+
+
 def difference_rows(comparison: xr.DataTree) -> pd.DataFrame:
     """One row per result and layer: both values, what stands beside them, the difference and its interval.
 
@@ -19,7 +23,7 @@ def difference_rows(comparison: xr.DataTree) -> pd.DataFrame:
     """
     first = ["group", "result", "axis", "at_one", "at_other", "place"]
     beside = [f"{run}{ending}" for ending in ("", *BESIDE) for run in RUNS]
-    groups = {name: node.to_dataset() for name, node in comparison.children.items() if name != "angles"}
+    groups = {name: node.to_dataset() for name, node in comparison.children.items() if name not in BY_THEMSELVES}
     frames = [rows_of(name, result, group) for name, group in groups.items() for result in results_of(group)]
     rows = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=first)
     return rows[[name for name in (*first, *beside, *DIFFERENCE) if name in rows]]
@@ -33,9 +37,19 @@ def angle_rows(comparison: xr.DataTree) -> pd.DataFrame:
     return dataset.to_dataframe().reset_index().dropna(subset="angle").drop(columns="layer")
 
 
+def kind_rows(comparison: xr.DataTree) -> pd.DataFrame:
+    """One row per head whose kind is not the same, the largest change of a score first; none where none changed."""
+    dataset = comparison["kinds"].to_dataset()
+    return dataset.to_dataframe().reset_index(drop=True) if dataset.data_vars else pd.DataFrame()
+
+
 def as_json(comparison: xr.DataTree) -> str:
-    """The whole comparison: what was compared and how to read it, the differences, the angles in radians."""
-    tables = {"results": difference_rows(comparison), "angles": angle_rows(comparison)}
+    """The whole comparison: what was compared and how to read it, differences, angles in radians, kinds of heads."""
+    tables = {
+        "results": difference_rows(comparison),
+        "angles": angle_rows(comparison),
+        "kinds": kind_rows(comparison),
+    }
     rows = {name: json.loads(frame.to_json(orient="records")) for name, frame in tables.items()}
     return json.dumps({**{str(name): value for name, value in comparison.attrs.items()}, **rows}, indent=1)
 

@@ -15,6 +15,7 @@ from armillary.figures.comparison import (
     differences,
     run_names,
 )
+from armillary.figures.heads.kinds_pair import HOW, NAME, TEXT, kinds_detail, kinds_figure
 from armillary.figures.kit.style import HEIGHT
 from armillary.figures.kit.units import drawn_estimate
 from armillary.figures.kit.words import counted, largest, number
@@ -24,6 +25,7 @@ from armillary.reporting.kinds import NO, NOT_MEASURED, UNCLEAR, YES, Answer, Cu
 from armillary.reporting.plots import plotted
 from armillary.reporting.questions.asking import by_most
 from armillary.results.comparing import compare
+from armillary.results.kinds import changed_kinds, surely_changed
 from armillary.results.reading import array, row_of
 from armillary.results.store import Run
 from armillary.results.two_runs import HEADLINES, both_hold, shared_documents
@@ -51,6 +53,8 @@ def comparison_report(one: Run, other: Run) -> Report:
     both = one.results, other.results
     trained = [trained_plot(pair, both) for pair in pairs(*both)]
     called = run_names(one, other)
+    kinds = compared["kinds"].to_dataset()
+    of_heads = [kinds_plot(kinds, called)] if kinds.data_vars else []
     names = [f"{place}: {name}" for place, name in enumerate(called, 1)]
     lacking = {name: missing(run.results) for name, run in zip(names, (one, other), strict=True)}
     return Report(
@@ -58,11 +62,12 @@ def comparison_report(one: Run, other: Run) -> Report:
         about=f"1: {called[0]}; 2: {called[1]}. They differ in {settings_in_words(str(compared.attrs['differ_in']))}",
         answers=[difference(path, plots[path], one.results, other.results) for path in HEADLINES if path in plots]
         + angle_answer(one, other, compared)
+        + [kinds_answer(plot, kinds) for plot in of_heads]
         + [loss_answer(plot, both) for plot in trained if plot.name == LOSS],
-        lead=[plots[path].name for path in HEADLINES if path in plots] + [plot.name for plot in trained],
+        lead=[plots[path].name for path in HEADLINES if path in plots] + [plot.name for plot in (*of_heads, *trained)],
         note=f"{ERRORS} {shared_documents(one, other)} Small curves: solid the second run, dashed the first.",
         missing=[f"{name}. {sentence}" for name, sentences in lacking.items() for sentence in sentences],
-        plots=[*plots.values(), *trained],
+        plots=sorted((*plots.values(), *of_heads, *trained), key=lambda plot: order_of(plot.section)),
         sources=dict(zip(names, (one.provenance, other.provenance), strict=True)),
         command=command(one, other),
     )
@@ -125,6 +130,24 @@ def trained_plot(pair: Pair, runs: Runs) -> Plot:
     """Curves over steps of two training runs."""
     words = (pair.text, "each run at its own steps", ", ".join(f"/{path}" for path in pair.needs))
     return plotted(pair.name, "training", lambda: (pair.finding(runs), pair.draw(runs), ""), words)
+
+
+def kinds_plot(kinds: xr.Dataset, called: tuple[str, str]) -> Plot:
+    """The heads that have a kind in one of the runs, and the scores that decide it."""
+    words = (TEXT, HOW, "/kinds of the comparison")
+    return plotted(
+        NAME, "heads", lambda: (changed_kinds(kinds), kinds_figure(kinds, called), kinds_detail(kinds)), words
+    )
+
+
+def kinds_answer(plot: Plot, kinds: xr.Dataset) -> Answer:
+    """Whether heads are of another kind, at least one of them by a score that differs significantly."""
+    question, changed = "Do heads change kind?", kinds.changed.values
+    if plot.figure is None:
+        return Answer(question, NOT_MEASURED, plot.finding, plot.name)
+    verdict = NO if not changed.any() else YES if (changed & kinds.differs.values).any() else UNCLEAR
+    most = f"; {plot.detail[0].lower()}{plot.detail[1:]}" if plot.detail else ""
+    return Answer(question, verdict, surely_changed(kinds) + most, plot.name)
 
 
 def loss_answer(plot: Plot, runs: Runs) -> Answer:

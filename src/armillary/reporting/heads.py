@@ -4,12 +4,13 @@ import numpy as np
 import xarray as xr
 
 from armillary.figures.heads.maps import by_head
-from armillary.figures.heads.names import UNNAMED, every_kind, parts_of
+from armillary.figures.heads.names import every_kind, parts_of
 from armillary.figures.heads.text import sinks
 from armillary.figures.kit.words import number, quoted
 from armillary.measures.errors.jackknife import half_width
 from armillary.reporting.kinds import Heads
 from armillary.reporting.numbers import table
+from armillary.results.kinds import UNNAMED
 from armillary.results.reading import ENDINGS, LEVEL, array, draws, has, kept, label_of, numbers, optional, row_of
 from armillary.results.schema import GROUPS
 

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -154,9 +154,10 @@ def side_list(sections: Iterable[tuple[str, Sequence[Plot]]], report: Report) ->
 
 def first_screen(report: Report) -> str:
     """Title, what was read, the questions with their answers, and what the run does not hold."""
-    lines = "".join(card(answer) for answer in report.answers if answer.verdict != NOT_MEASURED or answer.plot)
+    words = worded(report)
+    lines = "".join(card(answer, words) for answer in report.answers if answer.verdict != NOT_MEASURED or answer.plot)
     unasked = "".join(
-        f"<li>{escape(answer.question)} {prose(answer.text)}</li>"
+        f"<li>{escape(answer.question)} {words(answer.text)}</li>"
         for answer in report.answers
         if answer.verdict == NOT_MEASURED and not answer.plot
     )
@@ -176,11 +177,16 @@ def first_screen(report: Report) -> str:
     )
 
 
-def card(answer: Answer) -> str:
+def worded(report: Report) -> Callable[[str], str]:
+    """How sentences become markup: heads are links where the page holds their cards."""
+    return coded if report.heads is None else prose
+
+
+def card(answer: Answer, words: Callable[[str], str]) -> str:
     """A question, the verdict as word and colour, one sentence, and a small curve; it leads to the figure."""
     name = answer.verdict.lower().replace(" ", "-")
     verdict = f'<b class="verdict {name}">{escape(answer.verdict)}</b>'
-    text = prose(answer.text)
+    text = words(answer.text)
     where = str(answer.plot).removeprefix("section-") if str(answer.plot).startswith("section-") else "figure"
     link = f' <a class="more" href="#{escape(answer.plot)}">{escape(where)} →</a>' if answer.plot else ""
     curve = sparkline(answer.curve) if answer.curve is not None else ""
@@ -189,18 +195,19 @@ def card(answer: Answer) -> str:
 
 def section(name: str, plots: Sequence[Plot], report: Report) -> str:
     """A heading, the figures that answer a question, and the others folded; the heads' table with the heads."""
+    words = worded(report)
     shown = [plot for plot in plots if plot.name in report.lead]
     others = [plot for plot in plots if plot.name not in report.lead]
     folded = ""
     if others:
         count = f"{len(others)} figure{'' if len(others) == 1 else 's'}" if not shown else f"{len(others)} more"
-        articles = "".join(map(article, others))
+        articles = "".join(article(plot, words) for plot in others)
         opened = "" if any(plot.name in report.lead for plot in report.plots) else " open"  # else nothing would be seen
         folded = f'<details class="details"{opened}><summary>Details: {count}</summary>{articles}</details>'
     heads = heads_section(report.heads) if report.heads and name == heads_home(report) else ""
     return (
         f'<section id="section-{escape(name)}"><h2>{escape(heading(name))}</h2>'
-        f"{''.join(map(article, shown))}{folded}{heads}</section>"
+        f"{''.join(article(plot, words) for plot in shown)}{folded}{heads}</section>"
     )
 
 
@@ -216,7 +223,7 @@ def heads_section(heads: Heads) -> str:
     return f'<details id="all-heads"><summary>All {len(heads.names)} heads</summary>{table}</details>'
 
 
-def article(plot: Plot) -> str:
+def article(plot: Plot, words: Callable[[str], str]) -> str:
     """One figure: finding, room for the picture, words, downloads; of a figure that failed, that it did."""
     name = escape(plot.name)
     if plot.figure is None:
@@ -226,7 +233,7 @@ def article(plot: Plot) -> str:
         f'<button type="button" data-save="{kind}" data-figure="{name}">{kind.upper()}</button>'
         for kind in ("csv", "svg", "png")
     )
-    detail = f'<p class="detail">{prose(plot.detail)}.</p>' if plot.detail else ""
+    detail = f'<p class="detail">{words(plot.detail)}.</p>' if plot.detail else ""
     measured = (
         "<details><summary>How it is measured</summary>"
         f'<p class="formula">{formula(plot.formula)}</p><p class="source">{escape(plot.source)}</p></details>'
@@ -234,7 +241,7 @@ def article(plot: Plot) -> str:
         else ""
     )
     return (
-        f'<article id="{name}"><h3>{prose(plot.finding)}</h3>'
+        f'<article id="{name}"><h3>{words(plot.finding)}</h3>'
         f'<div class="picture"><div class="plot" data-figure="{name}" style="height:{height}px" role="img" '
         f'aria-label="{escape(plot.finding)}"></div></div>'
         f'<div class="words">{detail}<p>{coded(plot.text)}</p>{measured}<p class="save">{buttons}</p></div></article>'

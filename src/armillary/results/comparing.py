@@ -10,6 +10,7 @@ from armillary.measures.errors.groups import means_without
 from armillary.measures.errors.jackknife import half_width, standard_error
 from armillary.measures.errors.testing import discoveries, p_values
 from armillary.results.angles import position_angles
+from armillary.results.kinds import KIND, kinds_apart
 from armillary.results.reading import LEVEL, WINDOWS, array, draws, has, kept, row_of, simulated
 from armillary.results.store import Run, tree_of
 from armillary.results.two_runs import (
@@ -40,7 +41,8 @@ def compare(one: Run, other: Run) -> xr.DataTree:
     groups of both runs hold the same documents the runs are paired: the error is that of the differences without each
     group. Elsewhere it is √(se₁² + se₂²), as for independent runs. Ranks and
     maxima have no standard error: their ranges stand beside each other and nothing is concluded. /angles has the
-    principal angles of the positional bases (see `angles.position_angles`). Models of different depth are compared by
+    principal angles of the positional bases (see `angles.position_angles`), /kinds the heads that are of another kind
+    (see `kinds.kinds_apart`). Models of different depth are compared by
     relative depth, the shallower one giving the rows: `layer_one` and `layer_other` say which layers meet. Training
     runs are compared at the steps that both have. The
     attribute `notes` says how to read the numbers, above all whether the two errors are independent.
@@ -53,6 +55,8 @@ def compare(one: Run, other: Run) -> xr.DataTree:
         groups[name], unlike = compared_group(one, other, name, paired=paired)
         left_out += [f"/{name}/{result}" for result in unlike]
     groups = {name: dataset for name, dataset in groups.items() if dataset.data_vars}
+    named = both_hold(one, other, "taxonomy") and all(has(run.results, KIND) for run in (one, other))
+    groups["kinds"] = kinds_apart(one, other, groups) if named else xr.Dataset()
     groups["angles"] = angles(one, other) if both_hold(one, other, "residual", "position", "corpus") else xr.Dataset()
     about = {
         **dict(zip(RUNS, map(described, (one, other)), strict=True)),

@@ -22,20 +22,12 @@ from armillary.figures.kit.units import axis_label, drawn, in_unit, scale_of
 from armillary.figures.kit.words import NOT_ESTIMABLE, error_words, largest, number, quoted
 from armillary.measures.errors.jackknife import half_width
 from armillary.measures.taxonomy import GENERAL, SPECIAL
+from armillary.results.kinds import UNNAMED, Kinds, kinds_of
 from armillary.results.reading import LEVEL, Estimate, array, draws, has, numbers, optional
 from armillary.results.schema.naming import KINDS, REPEATED
 
 SCORES = SPECIAL | GENERAL
 """Every score, and the share of what is beyond the control's reach that a kind needs."""
-
-UNNAMED = "no kind"
-Kinds = Shaped[np.ndarray, "block head"]
-
-
-def kinds_of(results: xr.DataTree) -> Kinds:
-    """The kind of every head as it is stored; a kind that is not ours counts as none."""
-    stored = array(results, "taxonomy/kind").values.astype(str)
-    return np.where(np.isin(stored, list(KINDS)), stored, "")
 
 
 def every_kind(results: xr.DataTree) -> Kinds:

@@ -4,12 +4,12 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
-from armillary.figures.heads.names import kinds_of
 from armillary.figures.heads.panels import TERMS, held_kinds, less_row_means
 from armillary.figures.kit.each_head import labels, per_head
 from armillary.figures.kit.words import number, quoted
 from armillary.reporting.kinds import NO, UNCLEAR, YES, Curve
 from armillary.reporting.questions.asking import Question, Said
+from armillary.results.kinds import kinds_of
 from armillary.results.reading import has
 from armillary.results.schema.naming import KINDS
 

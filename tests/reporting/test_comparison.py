@@ -1,0 +1,66 @@
+"""The page of two runs: its cards, and what only a page with cards of heads may link to."""
+
+import re
+
+import numpy as np
+import pytest
+
+import made_up
+from armillary.reporting.comparison import comparison_report
+from armillary.reporting.page import page
+from armillary.results.store import Run
+
+
+@pytest.fixture(scope="module")
+def one():
+    return made_up.run_of().drop_nodes("residual")  # no angles between bases that are made up
+
+
+def beside(one, **values):
+    """The report of a run and the same run with other numbers."""
+    other = made_up.changed(one, **values)
+    return comparison_report(Run(one), Run(other))
+
+
+@pytest.fixture(scope="module")
+def moved(one):
+    """The report of two runs of which the second has an induction head fewer and a local head more."""
+    kind, local = (one["taxonomy"][name].values.copy() for name in ("kind", "local"))
+    kind[2, 1], local[2, 1] = "local", 0.99
+    return beside(one, taxonomy__kind=kind, taxonomy__local=local, norms__norm=900.0)
+
+
+def kinds_card(report):
+    return next(answer for answer in report.answers if answer.question == "Do heads change kind?")
+
+
+def test_every_card_of_two_runs_has_a_verdict_and_at_most_20_words(moved, one):
+    for report in (moved, beside(one), beside(one, position__share_corrected=np.nan)):
+        for answer in report.answers:
+            assert answer.verdict in ("Yes", "No", "Unclear", "Not measured")
+            assert len([word for word in answer.text.split() if re.search(r"\w", word)]) <= 20, answer.text
+
+
+def test_heads_change_kind_only_where_a_score_differs_significantly(moved, one):
+    yes = kinds_card(moved)
+    assert yes.verdict == "Yes"
+    assert yes.text.startswith("1 of 16 heads changes kind, 1 significantly; in L2H1: induction → local by +")
+    assert kinds_card(beside(one)).verdict == "No"
+    kind = one["taxonomy"].kind.values.copy()
+    kind[2, 1] = ""
+    assert kinds_card(beside(one, taxonomy__kind=kind)).verdict == "Unclear"
+
+
+def test_runs_without_kinds_are_not_asked_about_them(one):
+    bare = Run(one.drop_nodes("taxonomy"))
+    report = comparison_report(bare, bare)
+    assert all(answer.question != "Do heads change kind?" for answer in report.answers)
+
+
+def test_every_card_leads_to_a_figure_and_no_head_is_a_link_to_a_card_that_is_not_there(moved):
+    text = page(moved)
+    assert 'id="head-kinds"' in text
+    assert "L2H1" in text
+    targets = set(re.findall(r'href="#([^"]+)"', text))
+    lacking = [target for target in targets if f'id="{target}"' not in text]
+    assert lacking == []
