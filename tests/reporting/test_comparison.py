@@ -7,7 +7,9 @@ import pytest
 
 import made_up
 from armillary.reporting.comparison import comparison_report
+from armillary.reporting.kinds import Curve
 from armillary.reporting.page import page
+from armillary.reporting.sparkline import sparkline
 from armillary.results.store import Run
 
 
@@ -64,3 +66,18 @@ def test_every_card_leads_to_a_figure_and_no_head_is_a_link_to_a_card_that_is_no
     targets = set(re.findall(r'href="#([^"]+)"', text))
     lacking = [target for target in targets if f'id="{target}"' not in text]
     assert lacking == []
+
+
+@pytest.mark.parametrize("layer", [1, 3])
+def test_the_dot_of_a_card_stands_where_the_runs_differ_most(one, layer):
+    norm = one["norms"].norm.values.copy()
+    norm[layer] += 9
+    card = next(card for card in beside(one, norms__norm=norm).answers if card.question.startswith("Does the residual"))
+    assert f"(layer {layer})" in card.text
+    assert card.curve.dot == layer
+    assert sparkline(card.curve).count("<circle") == 1
+
+
+def test_a_row_that_is_not_estimable_has_no_dot():
+    assert "<circle" not in sparkline(Curve(np.array([1.0, np.nan, 2.0]), at=1))
+    assert "nan" not in sparkline(Curve(np.array([1.0, np.nan, 2.0]), at=1))

@@ -104,6 +104,17 @@ def test_every_card_has_a_verdict_and_at_most_20_words(run, case):
         assert "nan" not in one.text.lower().split()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_dot_of_a_card_stands_at_the_row_that_its_sentence_names(seed):
+    named = 0
+    for card in answers(made_up.run_of(layers=9, seed=seed)):
+        said = re.search(r"\b(?:layer|block|step) (\d+)", card.text)
+        if said and card.curve is not None:
+            assert card.curve.dot == int(said[1]), card.text
+            named += 1
+    assert named >= 6
+
+
 @pytest.mark.parametrize(
     ("values", "verdict"),
     [

@@ -142,10 +142,16 @@ def compare_detail(name: str, one: xr.DataTree, other: xr.DataTree) -> str:
     if not apart.any():
         room = number(float(np.nanmax(np.abs(difference) + half_width(rests_on, 1 - (1 - LEVEL) / count) * error)))
         return f"A difference of up to {room}{points} is possible"
-    best = int(np.where(apart, np.abs(difference), -1).argmax())
+    best = most_apart(difference, apart)
     size = quoted(float(abs(difference[best])), float(half_width(rests_on) * error[best])) + points
     second_run = f"the second run{told_apart(Run(one), Run(other))[1]}"
     return f"{'Higher' if difference[best] > 0 else 'Lower'} in {second_run} by {size} ({first.axis} {best})"
+
+
+def most_apart(difference: Layers, apart: Bool[np.ndarray, " layer"]) -> int:
+    """The row in which the runs differ most, of those in which they differ significantly if there are any."""
+    size = np.nan_to_num(np.abs(difference))
+    return int(np.where(apart, size, -1).argmax() if apart.any() else size.argmax())
 
 
 def differences(name: str, one: xr.DataTree, other: xr.DataTree) -> tuple[Layers, Layers, Bool[np.ndarray, " layer"]]:

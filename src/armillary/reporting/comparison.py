@@ -13,6 +13,7 @@ from armillary.figures.comparison import (
     compare_figure,
     compare_finding,
     differences,
+    most_apart,
     run_names,
 )
 from armillary.figures.heads.kinds_pair import HOW, NAME, TEXT, kinds_detail, kinds_figure
@@ -163,10 +164,12 @@ def difference(path: str, plot: Plot, one: xr.DataTree, other: xr.DataTree) -> A
     if plot.figure is None:
         return Answer(question, NOT_MEASURED, plot.finding, plot.name)
     first, second = (drawn_estimate(results, path).value for results in (one, other))
-    curve = Curve(second, first, str(array(one, path).dims[0])) if first.size == second.size else None
+    if first.size != second.size:
+        return Answer(question, UNCLEAR, plot.finding, plot.name)
+    gap, _, apart = differences(path, one, other)
+    curve = Curve(second, first, str(array(one, path).dims[0]), most_apart(gap, apart))
     if not plot.detail:
         return Answer(question, UNCLEAR, plot.finding, plot.name, curve)
-    apart = differences(path, one, other)[2]
     where = f"; significant in {counted(apart, str(array(one, path).dims[0]))}" if apart.any() else ""
     return Answer(question, YES if apart.any() else UNCLEAR, f"{plot.detail}{where}", plot.name, curve)
 
@@ -189,4 +192,4 @@ def angles_said(angles: xr.Dataset) -> Answer:
     best = largest(-smallest)
     angle = f"{number(float(smallest[best]))}° (layer {best})"
     said = f"Closer than random subspaces in {counted(near)}; smallest angle {angle}"
-    return Answer(question, by_most(near, np.isfinite(smallest)), said, None, Curve(smallest, null))
+    return Answer(question, by_most(near, np.isfinite(smallest)), said, None, Curve(smallest, null, at=best))

@@ -14,11 +14,20 @@ YES, NO, UNCLEAR, NOT_MEASURED = "Yes", "No", "Unclear", "Not measured"
 
 
 class Curve(NamedTuple):
-    """What a card draws as a small line: a value per layer, block or step, and its null where there is one."""
+    """What a card draws as a small line: a value per layer, block or step, and its null where there is one.
+
+    A dot stands at the row that the card's sentence speaks of: `at`, else the largest value.
+    """
 
     values: Float[np.ndarray, " layer"]
     null: Float[np.ndarray, " layer"] | None = None
     axis: str = "layer"
+    at: int | None = None
+
+    @property
+    def dot(self) -> int:
+        """The row that is marked."""
+        return int(np.nanargmax(self.values)) if self.at is None else self.at
 
 
 class Answer(NamedTuple):

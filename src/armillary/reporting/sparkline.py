@@ -13,21 +13,22 @@ WIDTH, HEIGHT, EDGE = 160, 34, 4
 
 
 def sparkline(curve: Curve) -> str:
-    """The values over layers, the largest marked, the null dashed; nothing where fewer than two are known."""
+    """The values over layers, one of them marked, the null dashed; nothing where fewer than two are known."""
     values = np.asarray(curve.values, dtype=np.float64)
     if np.isfinite(values).sum() < 2:
         return ""
     null = None if curve.null is None else np.asarray(curve.null, dtype=np.float64)
     every = values if null is None else np.concatenate([values, null])
     low, high = float(np.nanmin(every)), float(np.nanmax(every))
-    best = int(np.nanargmax(values))
     x, y = places(values, low, high)
     drawn = "" if null is None else f'<path class="null" d="{path(*places(null, low, high))}"/>'
-    words = f"over {values.size} {curve.axis}s: {number(float(np.nanmin(values)))} to {number(float(values[best]))}"
+    dot = f'<circle cx="{x[curve.dot]:.1f}" cy="{y[curve.dot]:.1f}" r="3"/>' if np.isfinite(y[curve.dot]) else ""
+    words = (
+        f"over {values.size} {curve.axis}s: {number(float(np.nanmin(values)))} to {number(float(np.nanmax(values)))}"
+    )
     return (
         f'<svg class="spark" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(words)}">'
-        f"<title>{escape(words)}</title>{drawn}"
-        f'<path d="{path(x, y)}"/><circle cx="{x[best]:.1f}" cy="{y[best]:.1f}" r="3"/></svg>'
+        f'<title>{escape(words)}</title>{drawn}<path d="{path(x, y)}"/>{dot}</svg>'
     )
 
 

@@ -86,7 +86,7 @@ def learnt(results: xr.DataTree) -> Said | None:
         return None
     margin = float(np.nan_to_num(one.margin()[-1]))
     value = quoted(float(one.value[-1]), float(one.margin()[-1]), "nats")
-    curve = Curve(one.value, axis="step")
+    curve = Curve(one.value, axis="step", at=one.value.size - 1)
     if not has(results, BIGRAMS):
         return Said(UNCLEAR, f"Validation loss ends at {value}; there is no bigram entropy to compare with", curve)
     bigrams = float(numbers(results, BIGRAMS))
@@ -94,7 +94,7 @@ def learnt(results: xr.DataTree) -> Said | None:
     verdict = YES if gap + margin < 0 else NO if gap - margin > 0 else UNCLEAR
     null = np.full_like(one.value, bigrams)
     said = f"Validation loss ends at {value}; the bigram entropy is {number(bigrams)}"
-    return Said(verdict, said, Curve(one.value, null, "step"))
+    return Said(verdict, said, curve._replace(null=null))
 
 
 def exact_matches(results: xr.DataTree) -> Said | None:
@@ -107,7 +107,7 @@ def exact_matches(results: xr.DataTree) -> Said | None:
     worst = float(last[trained].min())
     verdict = YES if worst >= 90 else NO if worst < 50 else UNCLEAR
     outside = f"; at most {number(float(last[~trained].max()))} % outside" if (~trained).any() else ""
-    curve = Curve(100 * values[known][:, trained].min(axis=1), axis="step")
+    curve = Curve(100 * values[known][:, trained].min(axis=1), axis="step", at=known.size - 1)
     inside = "All answers are exact" if worst == 100 else f"At least {number(worst)} % of answers are exact"
     return Said(verdict, f"{inside} inside the trained lengths{outside}", curve)
 

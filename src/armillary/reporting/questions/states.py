@@ -85,7 +85,7 @@ def clusters(results: xr.DataTree) -> Said:
         return Said(UNCLEAR, "Not estimable: this run has no shuffles of its documents")
     best = largest(within - between)
     values = f"|cosine| {number(float(within[best]))} within, {number(float(between[best]))} between (layer {best})"
-    curve = Curve(within, numbers(results, "context/similarity_within_null"))
+    curve = Curve(within, numbers(results, "context/similarity_within_null"), at=best)
     return Said(by_most(above), f"Above all {SHUFFLES} shuffles in {counted(above)}; {values}", curve)
 
 
