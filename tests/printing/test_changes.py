@@ -11,6 +11,7 @@ from armillary.printing.changes import LARGEST, changes, on_one_screen
 from armillary.results.comparing import compare
 from armillary.results.store import Run
 from armillary.results.two_runs import HEADLINES
+from two_runs_made_up import shown
 
 
 def moved(results, group, name, layer, by):
@@ -83,3 +84,20 @@ def test_heads_that_change_kind_are_counted_and_the_first_are_named():
         r"6 of 16 heads change kind, 0 significantly: (L\dH\d [a-z -]+ → [a-z -]+, ){2}.* and 3 more\.",
         text,
     )
+
+
+def test_all_results_have_a_table_of_the_heads_that_change_kind_with_intervals():
+    one = made_up.run_of().drop_nodes("residual")
+    kind, local = (one["taxonomy"][name].values.copy() for name in ("kind", "local"))
+    kind[2, 1], local[2, 1], kind[0, 1] = "local", 0.99, ""
+    comparison = compare(Run(one), Run(made_up.changed(one, taxonomy__kind=kind, taxonomy__local=local)))
+    head = comparison["kinds"].to_dataset().isel(named=0)
+    ends = f"{100 * float(head.difference_low):.1f} to {100 * float(head.difference_high):.1f}"
+    text = shown(comparison, width=80)
+    assert "2 of 16 heads change kind, 1 significantly." in text
+    row = next(line for line in text.splitlines() if line.startswith("L2H1"))
+    assert row.split() == ["L2H1", "induction", "→", "local", "local", "56.0", "99.0", *f"{ends}*".split()]
+    row = next(line for line in text.splitlines() if line.startswith("L0H1"))
+    assert "induction → no kind" in row
+    assert "*" not in row
+    assert "change kind" not in shown(compare(Run(one), Run(one)))

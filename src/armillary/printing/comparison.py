@@ -1,4 +1,4 @@
-"""Every result of two runs for a terminal, layer by layer, with ranges and angles."""
+"""Every result of two runs for a terminal, layer by layer, with heads that change kind, ranges and angles."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,9 @@ from armillary.printing import changes
 from armillary.printing.differences import difference_rows, meeting
 from armillary.printing.numbers import factor, heading, number
 from armillary.printing.panels import SE, Column, Panels
+from armillary.results.kinds import head_name, kind_step, surely_changed
 from armillary.results.reading import has, numbers
+from armillary.results.schema.naming import KINDS
 from armillary.results.two_runs import RUNS
 
 HEADLINES = {
@@ -34,7 +36,7 @@ PLACES = {"": "", "frequency=10": ", frequencies 0 to 10"}
 
 
 def printed(comparison: xr.DataTree) -> Group:
-    """The comparison for a terminal: what is compared, every result, the layers, ranges, angles, outliers, notes.
+    """The comparison for a terminal: what is compared, every result, layers, heads, ranges, angles, outliers, notes.
 
     A table whose results the runs do not both hold is left out.
     """
@@ -42,6 +44,7 @@ def printed(comparison: xr.DataTree) -> Group:
     tables = [
         changes.panel("Every result with an error, where it differs most clearly", found) if found else None,
         layer_table(comparison),
+        kind_table(comparison["kinds"].to_dataset()),
         *range_tables(comparison),
         angle_table(comparison),
         outlier_table(comparison),
@@ -82,6 +85,31 @@ def pair(comparison: xr.DataTree, path: str, digits: int) -> Iterator[Column]:
     differences = [number(by, digits) + star for by, star in zip(gap, stars, strict=True)]
     yield Column("\nother − one", differences, joined=True)
     yield Column(f"\n{SE}", [number(value, digits) for value in error], quiet=True)
+
+
+def kind_table(kinds: xr.Dataset) -> Panels | None:
+    """The heads that change kind, at the score that decides it; * where that differs significantly."""
+    if not kinds.data_vars or not kinds.changed.any():
+        return None
+    heads = list(kinds.isel(named=kinds.changed.values).to_dataframe().itertuples())
+    stars = ["*" if head.differs else " " for head in heads]
+    steps = [(100 * head.score_one, 100 * head.score_other) for head in heads]
+    ends = [(100 * head.difference_low, 100 * head.difference_high) for head in heads]
+    columns = [
+        Column("head", [head_name(head) for head in heads], words=True),
+        Column("one → other", [kind_step(head) for head in heads], words=True),
+        Column("by the score", [KINDS[head.score] for head in heads], words=True),
+        Column("one %", [number(one, 1) for one, _ in steps]),
+        Column("other %", [number(other, 1) for _, other in steps]),
+        Column(
+            "other − one,\n95 % interval",
+            [
+                f"{low:.1f} to {high:.1f}{star}" if np.isfinite(low) else "–"
+                for (low, high), star in zip(ends, stars, strict=True)
+            ],
+        ),
+    ]
+    return Panels(f"\n{surely_changed(kinds)}. *: the score differs significantly", columns, "")
 
 
 def range_tables(comparison: xr.DataTree) -> list[Panels]:
