@@ -8,7 +8,7 @@ from scipy import stats
 
 from armillary.errors import RequestError
 from armillary.figures import compare_figure
-from armillary.figures.comparison import AXES, compare_detail, compare_finding, run_names
+from armillary.figures.comparison import AXES, compare_detail, compare_finding, compared_result, run_names, told_apart
 from armillary.figures.kit.colours import RUN_1, RUN_2
 from armillary.figures.kit.words import error_words
 from armillary.results.reading import has
@@ -22,6 +22,14 @@ CURVES = [
     for name, row in rows.variables.items()
     if row.label and row.error != "none" and row.axes in [(axis,) for axis in AXES]
 ]
+
+
+def finding(name, one, other):
+    return compare_finding(compared_result(name, one, other))
+
+
+def detail(name, one, other):
+    return compare_detail(compared_result(name, one, other), told_apart(Run(one), Run(other)))
 
 
 def test_both_runs_are_drawn_with_their_bands(results, changed):
@@ -43,40 +51,40 @@ def test_a_difference_is_told_with_its_margin(results, changed):
     one = changed(results, position__share_corrected=[0.1, 0.1, 0.1, 0.1, 0.1])
     other = changed(results, position__share_corrected=[0.1, 0.1, 0.3, 0.1, 0.1])
     margin = 100 * stats.t.ppf(0.975, 15) * 0.004 * np.sqrt(2)
-    assert compare_finding(SHARE, one, other) == "The position share differs in layer 2 alone"
+    assert finding(SHARE, one, other) == "The position share differs in layer 2 alone"
     higher = f"Higher in the second run by 20.0 ± {margin:.1f} percentage points (layer 2)"
-    assert compare_detail(SHARE, one, other) == higher
-    assert compare_detail(SHARE, other, one).startswith("Lower in the second run by 20.0 ± ")
+    assert detail(SHARE, one, other) == higher
+    assert detail(SHARE, other, one).startswith("Lower in the second run by 20.0 ± ")
     twice = changed(results, position__share_corrected=[0.1, 0.2, 0.3, 0.1, 0.1])
-    assert compare_finding(SHARE, one, twice) == "The position share differs in 2 of 5 layers"
+    assert finding(SHARE, one, twice) == "The position share differs in 2 of 5 layers"
 
 
 def test_a_difference_names_the_run_that_is_higher_by_what_tells_it_apart(results, changed):
     other = changed(results, position__share_corrected=[0.1, 0.1, 0.9, 0.1, 0.1])
     other.attrs["random_weights"] = "seed 0"
-    assert compare_detail(SHARE, results, other).startswith("Higher in the second run (random weights) by ")
-    assert compare_detail(SHARE, other, results).startswith("Lower in the second run (trained) by ")
+    assert detail(SHARE, results, other).startswith("Higher in the second run (random weights) by ")
+    assert detail(SHARE, other, results).startswith("Lower in the second run (trained) by ")
 
 
 def test_a_title_holds_the_whole_label(results):
-    assert "…" not in compare_finding("depth/token_share", results, results)
+    assert "…" not in finding("depth/token_share", results, results)
 
 
 def test_equal_runs_do_not_differ_significantly(results):
-    words = compare_finding(SHARE, results, results)
+    words = finding(SHARE, results, results)
     assert words == "No significant difference in any layer: position share"
-    assert compare_detail(SHARE, results, results) == "A difference of up to 1.67 percentage points is possible"
+    assert detail(SHARE, results, results) == "A difference of up to 1.67 percentage points is possible (layer 0)"
 
 
 def test_without_an_error_a_difference_is_not_estimable(results, changed):
     bare = changed(results, position__share_corrected_se=None)
-    assert compare_finding(SHARE, results, bare) == "Whether the position share differs is not estimable"
-    assert compare_detail(SHARE, results, bare) == ""
+    assert finding(SHARE, results, bare) == "Whether the position share differs is not estimable"
+    assert detail(SHARE, results, bare) == ""
 
 
 def test_runs_of_different_depth_are_drawn_beside_each_other(results, run_of):
     deeper = run_of(layers=9)
-    assert compare_finding(SHARE, results, deeper) == "Runs of different depth, not compared: position share"
+    assert finding(SHARE, results, deeper) == "Runs of different depth, not compared: position share"
     figure = compare_figure(SHARE, results, deeper)
     assert figure.layout.xaxis.range[1] > 8
 
@@ -91,7 +99,7 @@ def test_results_have_the_words_of_the_schema(results, path):
     group, _, name = path.partition("/")
     assert name in GROUPS[group].variables
     if has(results, path):
-        assert "_" not in compare_finding(path, results, results)
+        assert "_" not in finding(path, results, results)
         assert "_" not in compare_figure(path, results, results).layout.yaxis.title.text
 
 
@@ -139,7 +147,7 @@ def test_runs_over_the_same_groups_are_paired(results, changed):
             run["position"].to_dataset().assign(share_corrected_without=(("layer", "group"), each + shift))
         )
         runs.append(run)
-    assert compare_finding(SHARE, *runs) == "The position share differs in all 5 layers"
+    assert finding(SHARE, *runs) == "The position share differs in all 5 layers"
 
 
 @pytest.mark.parametrize(
@@ -150,6 +158,15 @@ def test_runs_over_the_same_groups_are_paired(results, changed):
         (({"outliers": "drop"}, {"outliers": "keep"}), ("m on c, outliers: drop", "m on c, outliers: keep")),
         (({}, {}), ("m on c, first", "m on c, second")),
         (({"model": "m"}, {"model": "n"}), ("m on c", "n on c")),
+        (({"dtype": "float32"}, {"dtype": "bfloat16"}), ("m on c, dtype float32", "m on c, dtype bfloat16")),
+        (
+            ({"random_weights": "seed 0"}, {"random_weights": "seed 0", "corpus": "d"}),
+            ("m on c, random weights", "m on d, random weights"),
+        ),
+        (
+            ({"random_weights": "seed 0", "model_sha256": "1"}, {"random_weights": "seed 1", "model_sha256": "2"}),
+            ("m on c, random weights, seed 0", "m on c, random weights, seed 1"),
+        ),
     ],
 )
 def test_two_runs_never_have_one_name(results, settings, names):

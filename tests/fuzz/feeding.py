@@ -9,7 +9,6 @@ import io
 import json
 import logging
 import os
-import resource
 import shutil
 import signal
 import sys
@@ -30,19 +29,6 @@ class HangError(BaseException):
 
 def too_long(*_):
     raise HangError
-
-
-def peak(forget=False):
-    """The most kilobytes that this process had, since it was last told to forget where the system can do that.
-
-    Where it cannot, an input that takes much hides those after it that take no more.
-    """
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)
-    if forget:
-        Path("/proc/self/clear_refs").write_text("5")
-    return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
 
 
 def fed(name, first, count):
@@ -74,6 +60,7 @@ def one(reader, folder):
     """What becomes of one input: read, refused, or a find in words."""
     from armillary.corpora.parquet import ParquetError
     from armillary.errors import ArmillaryError
+    from peak_memory import peak
 
     before, began = peak(forget=True), time.monotonic()
     signal.signal(signal.SIGALRM, too_long)

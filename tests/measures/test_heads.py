@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from armillary.measures.errors.groups import group_mean
+from armillary.measures.errors.jackknife import standard_error
 from armillary.measures.heads import distance_profile, head_means, map_ranks, mixing, sink_rate, spectral_gap
 from armillary.measures.taxonomy import GENERAL, SPECIAL, Score, names, over_repeats, taxonomy
 
@@ -104,11 +105,10 @@ def test_the_error_of_a_repeated_score_is_that_of_the_mean():
 
 
 def test_the_taxonomy_reads_every_score_from_its_own_input():
-    rng = np.random.default_rng(4)
     repeats = {f"{kind}_repeats": np.full((2, 2, 3), 0.01) for kind in SPECIAL}
     twin = {f"{name}_twin": np.full((2, 2), 0.02) for name in (*SPECIAL, "mass_first", "mass_local")}
     profile = np.full((2, 2, 4, 6), 0.02)
-    first = np.full((2, 2), 0.03)
+    first = np.full((2, 2, 4), 0.03)
     repeats["duplicate_repeats"][0, 0] = 0.8
     repeats["induction_repeats"][0, 0] = 0.5
     first[0, 1] = 0.9
@@ -118,8 +118,7 @@ def test_the_taxonomy_reads_every_score_from_its_own_input():
     found = taxonomy(
         **repeats,
         **twin,
-        mass_first=first,
-        mass_first_se=rng.random((2, 2)),
+        mass_first_groups=first,
         entropy_relative=np.full((2, 2), 0.3),
         distance_profile_groups=profile,
         windows=np.array([1, 2, 3, 4]),
@@ -128,6 +127,29 @@ def test_the_taxonomy_reads_every_score_from_its_own_input():
     assert found.labels.tolist() == [["duplicate, induction", "previous, sink"], ["local", "sink"]]
     assert np.allclose(found.local, [[0.08, 0.08], [0.8, 0.08]])
     assert found.sink_null == 0.02
+    assert np.allclose(found.sink, first[..., 0])
+
+
+def test_scores_on_text_are_given_without_each_group_and_their_error_is_the_jackknifes():
+    rng = np.random.default_rng(4)
+    first, profile, windows = rng.random((2, 3, 5)), rng.random((2, 3, 5, 6)), np.array([1, 2, 3, 4, 2])
+    found = taxonomy(
+        **{f"{kind}_repeats": rng.random((2, 3, 8)) for kind in SPECIAL},
+        **{f"{name}_twin": np.zeros((2, 3)) for name in (*SPECIAL, "mass_first", "mass_local")},
+        mass_first_groups=first,
+        entropy_relative=np.zeros((2, 3)),
+        distance_profile_groups=profile,
+        windows=windows,
+    )
+    for groups, whole, se, without in (
+        (first, found.sink, found.sink_se, found.sink_without),
+        (profile[..., :4].sum(-1), found.local, found.local_se, found.local_without),
+    ):
+        assert np.allclose(whole, np.average(groups, axis=-1, weights=windows))
+        for left in range(5):
+            kept = np.arange(5) != left
+            assert np.allclose(without[..., left], np.average(groups[..., kept], axis=-1, weights=windows[kept]))
+        assert np.allclose(se, standard_error(np.moveaxis(without, -1, 0)))
 
 
 def test_the_sink_rate_is_a_share_of_windows_and_the_gap_a_mean_over_those_sampled():

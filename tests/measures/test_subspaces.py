@@ -45,6 +45,19 @@ def test_leading_directions_span_the_strongest_directions_of_a_planted_basis():
         leading_directions(basis, 26)
 
 
+@pytest.mark.parametrize("shape", [(30, 80), (80, 30), (40, 40)])
+@pytest.mark.parametrize("fall", [1, 2, 6])
+def test_leading_directions_are_numpys_whatever_the_shape_and_however_weak_the_last(shape, fall):
+    rng = np.random.default_rng(3)
+    left, right = frame(rng, 6, shape[0]), frame(rng, 6, shape[1])
+    basis = (left.T * np.logspace(0, -fall, 6)) @ right
+    for k in (1, 3, 6):
+        expected, found = np.linalg.svd(basis, full_matrices=False)[2][:k], leading_directions(basis, k)
+        np.testing.assert_allclose(np.abs(np.sum(found * expected, axis=1)), 1, atol=1e-9)  # strongest first
+        np.testing.assert_allclose(found @ found.T, np.eye(k), atol=1e-12)
+        assert principal_angles(found, expected).max() < 1e-8
+
+
 def test_the_null_is_that_of_random_subspaces():
     rng = np.random.default_rng(2)
     drawn = np.array([principal_angles(frame(rng, 3, 12), frame(rng, 3, 12)) for _ in range(1000)])

@@ -1,6 +1,7 @@
 """Two runs on one screen: planted changes come first, in 80 columns."""
 
 import io
+import json
 import re
 
 import numpy as np
@@ -8,6 +9,7 @@ from rich.console import Console
 
 import made_up
 from armillary.printing.changes import LARGEST, changes, on_one_screen
+from armillary.printing.differences import as_json
 from armillary.results.comparing import compare
 from armillary.results.store import Run
 from armillary.results.two_runs import HEADLINES
@@ -100,4 +102,8 @@ def test_all_results_have_a_table_of_the_heads_that_change_kind_with_intervals()
     row = next(line for line in text.splitlines() if line.startswith("L0H1"))
     assert "induction → no kind" in row
     assert "*" not in row
+    held = json.loads(as_json(comparison))["kinds"]
+    assert len(held) == comparison["kinds"].sizes["named"] == 12
+    assert [row["changed"] for row in held] == [True] * 2 + [False] * 10
+    assert (held[0]["kind_one"], held[0]["kind_other"], held[0]["score"]) == ("induction", "local", "local")
     assert "change kind" not in shown(compare(Run(one), Run(one)))

@@ -78,6 +78,29 @@ def test_the_dot_of_a_card_stands_where_the_runs_differ_most(one, layer):
     assert sparkline(card.curve).count("<circle") == 1
 
 
+def test_the_dot_stands_at_the_row_whose_difference_is_possible_where_none_is_significant(one):
+    error = one["position"].share_corrected_se.values.copy()
+    error[2] *= 3
+    report = beside(made_up.changed(one, position__share_corrected_se=error))
+    card = next(card for card in report.answers if card.question == "Does the position share differ?")
+    assert re.search(r"A difference of up to [\d.]+ percentage points is possible \(layer 2\)", card.text)
+    assert card.curve.dot == 2
+
+
+def test_the_note_says_what_is_solid_and_dashed_only_of_curves_that_are_there(one):
+    results = "Small curves: solid the second run, dashed the first."
+    assert results in beside(one).note
+    assert "angles" not in beside(one).note
+    deeper = comparison_report(Run(one), Run(made_up.run_of(layers=9).drop_nodes("residual")))
+    assert results not in deeper.note
+
+
+def test_without_scripts_a_page_of_two_runs_names_the_command_that_has_its_numbers(moved):
+    text = page(moved)
+    assert "<code>armillary compare</code> prints the numbers" in text
+    assert "armillary figure</code>" not in text
+
+
 def test_a_row_that_is_not_estimable_has_no_dot():
     assert "<circle" not in sparkline(Curve(np.array([1.0, np.nan, 2.0]), at=1))
     assert "nan" not in sparkline(Curve(np.array([1.0, np.nan, 2.0]), at=1))

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import stats
 
 import made_up
+from armillary.measures.taxonomy import SPECIAL, taxonomy
 from armillary.results.comparing import compare
 from armillary.results.kinds import head_name, kind_step, kinds_of
-from armillary.results.store import Run
+from armillary.results.store import Run, tree_of
+from two_runs_made_up import run_of
 
 CHANGED = (2, 1)
 """A head that is an induction head in the run that is made up."""
@@ -93,3 +96,32 @@ def test_a_run_in_which_no_head_has_a_kind_is_an_empty_list_of_the_same_columns(
 
 def test_a_kind_that_is_not_ours_counts_as_none(results):
     assert np.all(kinds_of(made_up.changed(results, taxonomy__kind="<b>")) == "")
+
+
+def test_a_sink_is_as_sure_as_the_attention_on_position_0_that_it_is():
+    """Both runs read the same documents: what these have in common cancels from every score that is over them."""
+    rng = np.random.default_rng(0)
+    windows = np.full(8, 2)
+    each = rng.uniform(0.4, 0.6, (2, 3, 8))
+    runs = []
+    for shift in (0.0, 0.001):
+        found = taxonomy(
+            **{f"{kind}_repeats": np.zeros((2, 3, 4)) for kind in SPECIAL},
+            **{f"{name}_twin": np.zeros((2, 3)) for name in (*SPECIAL, "mass_first", "mass_local")},
+            mass_first_groups=each + shift,
+            entropy_relative=np.zeros((2, 3)),
+            distance_profile_groups=np.repeat((each + shift)[..., None] / 8, 8, -1),
+            windows=windows,
+        )
+        named = {name: (("block", "head"), value) for name, value in found._asdict().items() if np.ndim(value) == 2}
+        named |= {
+            f"{name}_without": (("block", "head", "group"), getattr(found, f"{name}_without"))
+            for name in ("sink", "local")
+        }
+        read = run_of(groups=8)
+        groups = {group: node.to_dataset() for group, node in read.results.children.items()}
+        runs.append(Run(tree_of({**groups, "taxonomy": xr.Dataset(named)}, read.provenance)))
+    found = compare(*runs)["taxonomy"]
+    for name in ("sink", "local"):
+        assert np.all(found[f"{name}_differs"])
+        assert np.all(found[f"{name}_difference_se"] < 1e-6)

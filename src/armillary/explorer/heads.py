@@ -11,7 +11,7 @@ from armillary.errors import RequestError, did_you_mean
 from armillary.explorer import pictures
 from armillary.figures.heads.names import every_kind
 from armillary.reporting.plots import naming
-from armillary.results.kinds import kinds_of
+from armillary.results.kinds import DECIDING, KIND, kinds_of
 from armillary.results.reading import array, has, label_of, numbers, require, row_of
 from armillary.results.schema import GROUPS
 from armillary.results.schema.heads import SCALARS
@@ -22,10 +22,6 @@ from armillary.results.store import Run
 
 EACH_HEAD = ("heads/entropy", "taxonomy/kind", "constituents/share", "weights/trace_qk", "stores/peak_z")
 """Results whose first axes are block and head: any of them says how many there are."""
-
-KIND = "taxonomy/kind"
-SCORE_OF = {kind: f"taxonomy/{kind}" for kind in SCORES} | {"uniform": "heads/entropy_relative"}
-"""What a head of a kind has much of."""
 
 READ = 3
 """Triplets of a head's weights that are read as tokens."""
@@ -88,7 +84,7 @@ def own_scores(results: xr.DataTree) -> Float[np.ndarray, "block head"]:
     """The score of each head's own kind; NaN where it has none, or where the run does not hold the score."""
     kinds = kinds_of(results)
     scores = np.full(kinds.shape, np.nan)
-    for kind, path in SCORE_OF.items():
+    for kind, path in DECIDING.items():
         if has(results, path):
             scores = np.where(kinds == kind, numbers(results, path), scores)
     return scores

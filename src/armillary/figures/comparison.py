@@ -1,6 +1,8 @@
 """The same curve of two runs in one figure, and in words where they differ."""
 
 import textwrap
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +14,7 @@ from armillary.figures.kit.colours import RUN_1, RUN_2
 from armillary.figures.kit.curves import draw_estimate, layer_axis
 from armillary.figures.kit.style import axes, literal, panels, titled
 from armillary.figures.kit.units import axis_label, drawn_estimate, scale_of
-from armillary.figures.kit.words import NOT_ESTIMABLE, counted, error_words, number, quoted
+from armillary.figures.kit.words import NOT_ESTIMABLE, counted, error_words, largest, number, quoted
 from armillary.measures.errors.jackknife import half_width
 from armillary.results.comparing import compared_group
 from armillary.results.reading import LEVEL, Estimate, array, has, label_of, row_of
@@ -24,21 +26,82 @@ AXES = ("layer", "block")
 LABEL_LETTERS = 36  # a line beside an axis is then shorter than the figure is high
 
 
+@dataclass(frozen=True)
+class Compared:
+    """One result of two runs as it is drawn: both curves, and second − first where `compare` has it, NaN elsewhere."""
+
+    name: str
+    first: Estimate
+    second: Estimate
+    gap: Layers
+    error: Layers
+    apart: Bool[np.ndarray, " layer"]
+
+    @property
+    def count(self) -> int:
+        """How many layers or blocks the first run has."""
+        return self.first.value.size
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the layers of one run meet those of the other."""
+        return self.count == self.second.value.size
+
+    @property
+    def width(self) -> float:
+        """Half the width of the 95 % interval of one layer, in standard errors."""
+        return float(half_width(min(self.first.draws, self.second.draws)))
+
+    @property
+    def estimable(self) -> bool:
+        """Whether some difference has an interval."""
+        return bool(np.isfinite(self.gap + self.width * self.error).any())
+
+    @cached_property
+    def possible(self) -> Layers:
+        """How far the runs may be apart in each layer, all layers jointly."""
+        draws = min(self.first.draws, self.second.draws)
+        return np.abs(self.gap) + half_width(draws, 1 - (1 - LEVEL) / self.count) * self.error
+
+    @property
+    def row(self) -> int:
+        """The layer that is spoken of: of the significant differences the largest, else the largest possible one."""
+        return largest(np.abs(self.gap), self.apart) if self.apart.any() else largest(self.possible)
+
+
+def compared_result(name: str, one: xr.DataTree, other: xr.DataTree, group: xr.Dataset | None = None) -> Compared:
+    """A result per layer or block, "position/share_corrected", of two runs; `group` is its part of their comparison."""
+    first, second = compared_curve(name, one), compared_curve(name, other)
+    if group is None:
+        runs = Run(one), Run(other)
+        group, _ = compared_group(*runs, name.partition("/")[0], paired=same_groups(*runs))
+    result = f"{name.partition('/')[2]}_difference"
+    if result not in group:
+        unknown = np.full(first.value.size, np.nan)
+        return Compared(name, first, second, unknown, unknown, np.zeros(unknown.size, dtype=bool))
+    gap, error = (scale_of(name) * group[result + end].values.astype(float) for end in ("", "_se"))
+    return Compared(name, first, second, gap, error, group[result.replace("_difference", "_differs")].values)
+
+
 def compare_figure(name: str, one: xr.DataTree, other: xr.DataTree, theme: str = "light") -> go.Figure:
     """One result per layer or block, "position/share_corrected", of two runs, with the error bands of both.
 
     Runs of different depth are drawn layer by layer, each as long as it is.
     """
-    first, second = compared_curve(name, one), compared_curve(name, other)
+    both = compared_result(name, one, other)
+    return titled(compared_curves(both, run_names(Run(one), Run(other))), compare_finding(both), theme)
+
+
+def compared_curves(both: Compared, names: tuple[str, str]) -> go.Figure:
+    """Both curves with their bands, under the names of the runs."""
     figure = panels()
-    names = run_names(Run(one), Run(other))
-    draw_estimate(figure, first, run_name(names[0], 1), RUN_1)
-    draw_estimate(figure, second, run_name(names[1], 2), RUN_2)
-    lines = textwrap.wrap(axis_label(name), LABEL_LETTERS)
-    axes(figure, first.axis, "<br>".join(literal(line) for line in lines))
-    layer_axis(figure, max(first.value.size, second.value.size))
-    figure.update_layout(legend={"title": {"text": f"band: {error_words(name)}", "side": "top", "font": {"size": 12}}})
-    return titled(figure, compare_finding(name, one, other), theme)
+    draw_estimate(figure, both.first, run_name(names[0], 1), RUN_1)
+    draw_estimate(figure, both.second, run_name(names[1], 2), RUN_2)
+    lines = textwrap.wrap(axis_label(both.name), LABEL_LETTERS)
+    axes(figure, both.first.axis, "<br>".join(literal(line) for line in lines))
+    layer_axis(figure, max(both.count, both.second.value.size))
+    band = f"band: {error_words(both.name)}"
+    return figure.update_layout(legend={"title": {"text": band, "side": "top", "font": {"size": 12}}})
 
 
 def compared_curve(name: str, results: xr.DataTree) -> Estimate:
@@ -60,12 +123,12 @@ def compared_curve(name: str, results: xr.DataTree) -> Estimate:
 def run_names(one: Run, other: Run) -> tuple[str, str]:
     """What two runs are called beside each other, never the same: by title, else by what tells them apart."""
     titles = one.title, other.title
-    if titles[0] != titles[1] and not any(run.provenance.get("random_weights") for run in (one, other)):
-        return titles
     random = [bool(run.provenance.get("random_weights")) for run in (one, other)]
-    if random[0] != random[1]:
+    if random[0] != random[1] or (random[0] and titles[0] != titles[1]):
         kinds = ["random weights" if twin else "trained" for twin in random]
         return f"{titles[0]}, {kinds[0]}", f"{titles[1]}, {kinds[1]}"
+    if titles[0] != titles[1]:
+        return titles
     for setting, words in APART.items():
         values = [recorded(run, setting) for run in (one, other)]
         if values[0] != values[1]:
@@ -87,11 +150,12 @@ APART = {
     "model": "model",
     "corpus": "text",
     "seed": "seed",
+    "random_weights": "random weights,",
     "contexts": "windows:",
     "length": "length",
     "outliers": "outliers:",
     "first": "position 0:",
-    "dtype": "",
+    "dtype": "dtype",
     "revision": "revision",
     "model_sha256": "weights",
     "corpus_sha256": "text",
@@ -104,19 +168,16 @@ def run_name(name: str, number: int) -> str:
     return literal(f"{number}: {name}", 52)
 
 
-def compare_finding(name: str, one: xr.DataTree, other: xr.DataTree) -> str:
+def compare_finding(both: Compared) -> str:
     """In how many layers the two runs differ, the false discovery rate held at 5 %."""
-    first, second = compared_curve(name, one), compared_curve(name, other)
-    what, count = label_of(name), first.value.size
-    if count != second.value.size:
+    what = label_of(both.name)
+    if not both.comparable:
         return f"Runs of different depth, not compared: {short(what)}"
-    difference, error, apart = differences(name, one, other)
-    rests_on = min(first.draws, second.draws)
-    if not np.isfinite(difference + half_width(rests_on) * error).any():
+    if not both.estimable:
         return f"Whether the {short(what)} differs is {NOT_ESTIMABLE}"
-    if not apart.any():
-        return f"No significant difference in any {first.axis}: {short(what)}"
-    return f"The {short(what)} differs in {counted(apart, first.axis)}"
+    if not both.apart.any():
+        return f"No significant difference in any {both.first.axis}: {short(what)}"
+    return f"The {short(what)} differs in {counted(both.apart, both.first.axis)}"
 
 
 def short(label: str) -> str:
@@ -128,39 +189,16 @@ MOST = 8
 """Words of a label in a title."""
 
 
-def compare_detail(name: str, one: xr.DataTree, other: xr.DataTree) -> str:
-    """By how much the runs differ where most, or what difference is possible; empty where that is not known."""
-    first, second = compared_curve(name, one), compared_curve(name, other)
-    count = first.value.size
-    if count != second.value.size:
+def compare_detail(both: Compared, told: tuple[str, str] = ("", "")) -> str:
+    """By how much the runs differ where most, or what difference is possible; empty where that is not known.
+
+    `told` is what tells the runs apart, in brackets.
+    """
+    if not (both.comparable and both.estimable):
         return ""
-    difference, error, apart = differences(name, one, other)
-    rests_on = min(first.draws, second.draws)
-    if not np.isfinite(difference + half_width(rests_on) * error).any():
-        return ""
-    points = " percentage points" if row_of(name).share else ""
-    if not apart.any():
-        room = number(float(np.nanmax(np.abs(difference) + half_width(rests_on, 1 - (1 - LEVEL) / count) * error)))
-        return f"A difference of up to {room}{points} is possible"
-    best = most_apart(difference, apart)
-    size = quoted(float(abs(difference[best])), float(half_width(rests_on) * error[best])) + points
-    second_run = f"the second run{told_apart(Run(one), Run(other))[1]}"
-    return f"{'Higher' if difference[best] > 0 else 'Lower'} in {second_run} by {size} ({first.axis} {best})"
-
-
-def most_apart(difference: Layers, apart: Bool[np.ndarray, " layer"]) -> int:
-    """The row in which the runs differ most, of those in which they differ significantly if there are any."""
-    size = np.nan_to_num(np.abs(difference))
-    return int(np.where(apart, size, -1).argmax() if apart.any() else size.argmax())
-
-
-def differences(name: str, one: xr.DataTree, other: xr.DataTree) -> tuple[Layers, Layers, Bool[np.ndarray, " layer"]]:
-    """Second run − first with its standard error, as drawn, and where `compare` finds a difference."""
-    runs = Run(one), Run(other)
-    group, _, result = name.partition("/")
-    found, _ = compared_group(*runs, group, paired=same_groups(*runs))
-    if f"{result}_difference" not in found:
-        unknown = np.full(array(one, name).size, np.nan)
-        return unknown, unknown, np.zeros(unknown.size, dtype=bool)
-    gap, error = (scale_of(name) * found[f"{result}_difference{end}"].values.astype(float) for end in ("", "_se"))
-    return gap, error, found[f"{result}_differs"].values
+    points, row = " percentage points" if row_of(both.name).share else "", both.row
+    where = f"({both.first.axis} {row})"
+    if not both.apart.any():
+        return f"A difference of up to {number(float(both.possible[row]))}{points} is possible {where}"
+    size = quoted(float(abs(both.gap[row])), float(both.width * both.error[row])) + points
+    return f"{'Higher' if both.gap[row] > 0 else 'Lower'} in the second run{told[1]} by {size} {where}"

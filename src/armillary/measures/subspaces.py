@@ -2,15 +2,30 @@
 
 import numpy as np
 from jaxtyping import Float
+from scipy import linalg
+
+CLEAR = 1e-3
+"""A singular value above this part of the largest is found from the Gram matrix as well as from the matrix."""
 
 
 def leading_directions(
     position_basis: Float[np.ndarray, "position d_model"], k: int
 ) -> Float[np.ndarray, "mode d_model"]:
-    """The k directions in which a position basis is largest, orthonormal, strongest first (right singular vectors)."""
+    """The k directions in which a position basis is largest, orthonormal, strongest first (right singular vectors).
+
+    They come from the k leading eigenvectors of the smaller Gram matrix, a fraction of the work of all singular
+    vectors; modes so weak that squaring would blur them are taken from the matrix itself.
+    """
     if not 1 <= k <= min(position_basis.shape):
         raise ValueError(f"a basis of shape {position_basis.shape} has {min(position_basis.shape)} modes, not k = {k}")
-    return np.linalg.svd(position_basis.astype(np.float64, copy=False), full_matrices=False)[2][:k]
+    basis = position_basis.astype(np.float64, copy=False)
+    tall = basis.shape[0] > basis.shape[1]
+    gram = basis.T @ basis if tall else basis @ basis.T
+    energy, vectors = linalg.eigh(gram, subset_by_index=(len(gram) - k, len(gram) - 1))
+    if not energy[0] > CLEAR**2 * energy[-1]:
+        return np.linalg.svd(basis, full_matrices=False)[2][:k]
+    strongest = vectors[:, ::-1].T
+    return strongest if tall else np.linalg.qr((strongest @ basis).T)[0].T
 
 
 def principal_angles(

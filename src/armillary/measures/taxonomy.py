@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from armillary.measures.errors.groups import group_mean
+from armillary.measures.errors.groups import group_mean, means_without
 
 LOCAL_SPANS = 4
 """How many bins of distance count as near: 0, 1, 2 and 3–4 tokens."""
@@ -20,10 +20,14 @@ UNIFORM = 0.9
 """Entropy over its maximum from which a head without another name is called uniform."""
 
 PerHead = Float[np.ndarray, "block head"]
+PerGroup = Float[np.ndarray, "block head group"]
 
 
 class Taxonomy(NamedTuple):
-    """A name for each head, empty where none fits, all names that fit, and the scores with their errors and nulls."""
+    """A name for each head, empty where none fits, all names that fit, and the scores with their errors and nulls.
+
+    What is measured on text is also given without each group of documents, for runs that share their documents.
+    """
 
     kind: Shaped[np.ndarray, "block head"]
     labels: Shaped[np.ndarray, "block head"]
@@ -39,9 +43,11 @@ class Taxonomy(NamedTuple):
     sink: PerHead
     sink_se: PerHead
     sink_null: float
+    sink_without: PerGroup
     local: PerHead
     local_se: PerHead
     local_null: float
+    local_without: PerGroup
 
 
 class Score(NamedTuple):
@@ -61,8 +67,7 @@ def taxonomy(
     previous_twin: PerHead,
     mass_first_twin: PerHead,
     mass_local_twin: PerHead,
-    mass_first: PerHead,
-    mass_first_se: PerHead,
+    mass_first_groups: PerGroup,
     entropy_relative: PerHead,
     distance_profile_groups: Float[np.ndarray, "block head group span"],
     windows: Int[np.ndarray, "group"],
@@ -77,13 +82,13 @@ def taxonomy(
     maximum. `labels` has every name whose threshold a head passes, the one that names it first: an induction head may
     rest on position 0 where there is nothing to copy. Thresholds are a choice; the scores are there to choose others.
     """
-    local = group_mean(np.moveaxis(distance_profile_groups[..., :LOCAL_SPANS].sum(-1), -1, 0), windows)
+    on_text = {"sink": mass_first_groups, "local": distance_profile_groups[..., :LOCAL_SPANS].sum(-1)}
     scores = {
         "induction": over_repeats(induction_repeats, induction_twin),
         "duplicate": over_repeats(duplicate_repeats, duplicate_twin),
         "previous": over_repeats(previous_repeats, previous_twin),
-        "sink": Score(mass_first, mass_first_se, float(mass_first_twin.max())),
-        "local": Score(local.mean, local.se, float(mass_local_twin.max())),
+        "sink": over_groups(on_text["sink"], windows, mass_first_twin),
+        "local": over_groups(on_text["local"], windows, mass_local_twin),
     }
     kind = names(scores, entropy_relative)
     return Taxonomy(
@@ -93,7 +98,9 @@ def taxonomy(
         *scores["duplicate"],
         *scores["previous"],
         *scores["sink"],
+        without_each(on_text["sink"], windows),
         *scores["local"],
+        without_each(on_text["local"], windows),
     )
 
 
@@ -102,6 +109,17 @@ def over_repeats(each: Float[np.ndarray, "block head repeat"], twin: PerHead) ->
     repeats = each.shape[-1]
     spread = each.std(-1, ddof=1) if repeats > 1 else np.full(each.shape[:-1], np.nan)
     return Score(each.mean(-1), spread / np.sqrt(repeats), float(twin.max()))
+
+
+def over_groups(each: PerGroup, windows: Int[np.ndarray, "group"], twin: PerHead) -> Score:
+    """Mean over windows of text, with its error over groups of documents."""
+    found = group_mean(np.moveaxis(each, -1, 0), windows)
+    return Score(found.mean, found.se, float(twin.max()))
+
+
+def without_each(each: PerGroup, windows: Int[np.ndarray, "group"]) -> PerGroup:
+    """The same mean without each group of documents."""
+    return np.moveaxis(means_without(np.moveaxis(each, -1, 0), windows)[1], 0, -1)
 
 
 def names(scores: dict[str, Score], entropy_relative: PerHead) -> Shaped[np.ndarray, "block head"]:

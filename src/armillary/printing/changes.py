@@ -141,4 +141,7 @@ def captions(about: Mapping[Any, Any], found: list[Change]) -> Iterator[str]:
     if found:
         yield "SE: standard error of the difference."
     yield from about["notes"].splitlines()[1:2]
-    yield "--all prints every result, layer by layer, heads, ranges and angles; --json and --csv give every number."
+    yield (
+        "--all prints every result, layer by layer, heads, ranges and angles; --json gives every number, --csv those "
+        "of the results."
+    )

@@ -38,7 +38,7 @@ def angle_rows(comparison: xr.DataTree) -> pd.DataFrame:
 
 
 def kind_rows(comparison: xr.DataTree) -> pd.DataFrame:
-    """One row per head whose kind is not the same, the largest change of a score first; none where none changed."""
+    """One row per head that has a kind in one of the runs, those that change it first, the largest change on top."""
     dataset = comparison["kinds"].to_dataset()
     return dataset.to_dataframe().reset_index(drop=True) if dataset.data_vars else pd.DataFrame()
 

@@ -7,6 +7,7 @@ import xarray as xr
 from armillary.errors import RequestError, did_you_mean
 from armillary.printing.numbers import draws_of, factor, heading, number
 from armillary.printing.panels import Column, Panels, estimates
+from armillary.results.kinds import DECIDING
 from armillary.results.reading import array, draws, has, label_of, require
 from armillary.results.schema.heads import PLAIN, SCALARS
 from armillary.results.schema.naming import KINDS, REPEATED, SCORES
@@ -87,7 +88,7 @@ def best_first(frame: pd.DataFrame) -> pd.DataFrame:
     """The heads that have a kind, in the order of the kinds, with the score that decides it, highest first."""
     parts = []
     for kind in KINDS:
-        name = kind if kind in SCORES else "entropy_relative"
+        name = DECIDING[kind].partition("/")[2]
         scores = [frame[each] if each in frame else pd.Series(np.nan, frame.index) for each in (name, f"{name}_se")]
         part = frame.assign(deciding=scores[0], deciding_se=scores[1])[frame.kind == kind]
         parts.append(part.sort_values("deciding", ascending=False, kind="stable"))

@@ -1,6 +1,7 @@
 """What the report of two runs says: every result with an error, one curve per run, and where the two differ."""
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,16 +10,16 @@ import xarray as xr
 from armillary.figures import ERRORS, SECTIONS
 from armillary.figures.comparison import (
     AXES,
+    Compared,
     compare_detail,
-    compare_figure,
     compare_finding,
-    differences,
-    most_apart,
+    compared_curves,
+    compared_result,
     run_names,
+    told_apart,
 )
 from armillary.figures.heads.kinds_pair import HOW, NAME, TEXT, kinds_detail, kinds_figure
 from armillary.figures.kit.style import HEIGHT
-from armillary.figures.kit.units import drawn_estimate
 from armillary.figures.kit.words import counted, largest, number
 from armillary.figures.training_pair import Pair, Runs, losses_apart, pairs
 from armillary.reporting.content import command, missing
@@ -27,7 +28,7 @@ from armillary.reporting.plots import plotted
 from armillary.reporting.questions.asking import by_most
 from armillary.results.comparing import compare
 from armillary.results.kinds import changed_kinds, surely_changed
-from armillary.results.reading import array, row_of
+from armillary.results.reading import row_of
 from armillary.results.store import Run
 from armillary.results.two_runs import HEADLINES, both_hold, shared_documents
 
@@ -50,28 +51,39 @@ def comparison_report(one: Run, other: Run) -> Report:
     """The report of two runs; every result along layers or blocks that has an error in both."""
     compared = compare(one, other)
     paths = sorted(compared_paths(compared), key=lambda path: order_of(section_of(path)))
-    plots = {path: compared_plot(path, one.results, other.results) for path in paths}
     both = one.results, other.results
+    curves = {path: compared_result(path, *both, group_of(compared, path)) for path in paths}
+    called, told = run_names(one, other), told_apart(one, other)
+    plots = {path: compared_plot(curve, called, told) for path, curve in curves.items()}
     trained = [trained_plot(pair, both) for pair in pairs(*both)]
-    called = run_names(one, other)
     kinds = compared["kinds"].to_dataset()
     of_heads = [kinds_plot(kinds, called)] if kinds.data_vars else []
     names = [f"{place}: {name}" for place, name in enumerate(called, 1)]
     lacking = {name: missing(run.results) for name, run in zip(names, (one, other), strict=True)}
+    answers = [difference(curves[path], plots[path], told) for path in HEADLINES if path in plots]
+    angles = angle_answer(one, other, compared)
     return Report(
         title=page_title(one, other),
         about=f"1: {called[0]}; 2: {called[1]}. They differ in {settings_in_words(str(compared.attrs['differ_in']))}",
-        answers=[difference(path, plots[path], one.results, other.results) for path in HEADLINES if path in plots]
-        + angle_answer(one, other, compared)
+        answers=answers
+        + angles
         + [kinds_answer(plot, kinds) for plot in of_heads]
         + [loss_answer(plot, both) for plot in trained if plot.name == LOSS],
         lead=[plots[path].name for path in HEADLINES if path in plots] + [plot.name for plot in (*of_heads, *trained)],
-        note=f"{ERRORS} {shared_documents(one, other)} Small curves: solid the second run, dashed the first.",
+        note=" ".join([ERRORS, shared_documents(one, other), *small_curves(answers, angles)]),
         missing=[f"{name}. {sentence}" for name, sentences in lacking.items() for sentence in sentences],
         plots=sorted((*plots.values(), *of_heads, *trained), key=lambda plot: order_of(plot.section)),
         sources=dict(zip(names, (one.provenance, other.provenance), strict=True)),
         command=command(one, other),
     )
+
+
+def small_curves(answers: list[Answer], angles: list[Answer]) -> Iterator[str]:
+    """What the curves of the cards are, as far as there are any."""
+    if any(answer.curve for answer in answers):
+        yield "Small curves: solid the second run, dashed the first."
+    if any(answer.curve for answer in angles):
+        yield "Small curve of angles: dashed the 5 % point of random subspaces."
 
 
 def page_title(one: Run, other: Run) -> str:
@@ -115,12 +127,18 @@ def anchor(path: str) -> str:
     return path.replace("/", "-").replace("_", "-")
 
 
-def compared_plot(path: str, one: xr.DataTree, other: xr.DataTree) -> Plot:
+def group_of(compared: xr.DataTree, path: str) -> xr.Dataset:
+    """The part of a comparison that holds a result."""
+    return compared.children[path.partition("/")[0]].to_dataset()
+
+
+def compared_plot(both: Compared, called: tuple[str, str], told: tuple[str, str]) -> Plot:
     """Both runs' curve of one result; its meaning is the schema's."""
+    path = both.name
 
     def make() -> tuple[str, go.Figure, str]:
-        drawn = compare_figure(path, one, other).update_layout(title=None, height=HEIGHT, margin={"t": 24})
-        return compare_finding(path, one, other), drawn, compare_detail(path, one, other)
+        drawn = compared_curves(both, called).update_layout(height=HEIGHT, margin={"t": 24})
+        return compare_finding(both), drawn, compare_detail(both, told)
 
     meaning = row_of(path).text
     text = f"Both runs: {meaning}." if meaning else "Both runs."
@@ -158,20 +176,18 @@ def loss_answer(plot: Plot, runs: Runs) -> Answer:
     return Answer("Does the validation loss differ?", verdict, plot.finding, plot.name)
 
 
-def difference(path: str, plot: Plot, one: xr.DataTree, other: xr.DataTree) -> Answer:
+def difference(both: Compared, plot: Plot, told: tuple[str, str]) -> Answer:
     """Whether the two runs differ in a result, by how much where most, and both curves."""
-    question = HEADLINES[path]
+    question, axis = HEADLINES[both.name], both.first.axis
     if plot.figure is None:
         return Answer(question, NOT_MEASURED, plot.finding, plot.name)
-    first, second = (drawn_estimate(results, path).value for results in (one, other))
-    if first.size != second.size:
+    if not both.comparable:
         return Answer(question, UNCLEAR, plot.finding, plot.name)
-    gap, _, apart = differences(path, one, other)
-    curve = Curve(second, first, str(array(one, path).dims[0]), most_apart(gap, apart))
+    curve = Curve(both.second.value, both.first.value, axis, both.row)
     if not plot.detail:
         return Answer(question, UNCLEAR, plot.finding, plot.name, curve)
-    where = f"; significant in {counted(apart, str(array(one, path).dims[0]))}" if apart.any() else ""
-    return Answer(question, YES if apart.any() else UNCLEAR, f"{plot.detail}{where}", plot.name, curve)
+    where = f"; significant in {counted(both.apart, axis)}" if both.apart.any() else ""
+    return Answer(question, YES if both.apart.any() else UNCLEAR, f"{plot.detail}{where}", plot.name, curve)
 
 
 def angle_answer(one: Run, other: Run, compared: xr.DataTree) -> list[Answer]:

@@ -165,9 +165,12 @@ def first_screen(report: Report) -> str:
     missing = "".join(f'<p class="note missing">{coded(sentence)}</p>' for sentence in report.missing)
     folded = f"<details><summary>What this run does not hold</summary>{missing}</details>" if missing else ""
     note = f'<p class="note">{escape(report.note)}</p>'
+    elsewhere = (
+        "figure</code> writes each to a file" if len(report.sources) == 1 else "compare</code> prints the numbers"
+    )
     unscripted = (
         '<noscript><p class="note">Figures are drawn by JavaScript, which is switched off: their findings and tables '
-        "stand here, and <code>armillary figure</code> writes each to a file.</p></noscript>"
+        f"stand here, and <code>armillary {elsewhere}.</p></noscript>"
     )
     numbers = f'<details id="layers"><summary>Numbers by layer</summary>{report.layers}</details>'
     return (

@@ -40,7 +40,8 @@ def scores() -> dict[str, Variable]:
     rows: dict[str, Variable] = {}
     for name, text in SCORES.items():
         row = Variable(PER_HEAD, "1", text, label=f"{KINDS[name]} score", share=True)
-        rows |= with_error(name, row, "repeats" if name in REPEATED else "documents")
+        on_text = name not in REPEATED
+        rows |= with_error(name, row, "documents" if on_text else "repeats", without=on_text)
         rows[f"{name}_null"] = Variable((), "1", "the highest score of any head of the random-weight control")
     return rows
 
