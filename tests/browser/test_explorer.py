@@ -191,14 +191,14 @@ PARTS = {
     "states.nc": {
         "layers": ".cards[data-layer='0']",
         "heads": "text=Not in this run. armillary survey --heads adds it.",
-        "figures": "text=armillary heads adds it.",
+        "figures": "text=armillary heads RUN adds it.",
         "ask": "text=Shares of position, context and residual by layer",
         "": ".cards[data-layer='0']",
     },
     "heads.nc": {
         "layers": "text=Not in this run. armillary survey adds it.",
         "heads": "[role=gridcell]",
-        "figures": "text=armillary heads adds it.",
+        "figures": "text=armillary heads RUN adds it.",
         "ask": "text=Shares by layer: Not in this run. armillary survey adds it.",
         "": "[role=gridcell]",
     },

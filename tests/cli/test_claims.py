@@ -43,10 +43,16 @@ def test_a_run_keeps_its_verdicts_and_says_what_it_lacks(command, refused, tmp_p
     code, out, _ = command("claims", "--document", "TW", "--run", str(folder), "--json")
     found = {one["id"]: one for one in json.loads(out)}
     assert code == 0
-    assert "This run lacks /norm_geometry/radius_before: `armillary weights` adds it." in found["TW-SPHERE"]["why"]
+    assert (
+        "This run lacks /norm_geometry/radius_before: `armillary weights MODEL --run RUN` adds it."
+        in found["TW-SPHERE"]["why"]
+    )
     kept = arm.open(folder).results
     assert {"claims", "localization_simulation"} <= set(kept.children)
     assert list(kept["claims"]["claim"].values) == list(found)
     line = refused(command("claims", "--id", "SZ-EQ8", "--run", str(folder)))
-    assert "expected a run with /qk_smoothness/argmax_share for SZ-EQ8, got one without: `armillary heads` adds" in line
+    assert (
+        "expected a run with /qk_smoothness/argmax_share for SZ-EQ8, got one without: `armillary heads RUN` adds"
+        in line
+    )
     assert "got none of" in refused(command("claims", "--id", "TW-LN", "--run", str(tmp_path / "nothing")))

@@ -67,9 +67,13 @@ def part(request, whole, tmp_path_factory):
 def test_show_prints_the_heads_of_a_run_without_states_and_what_adds_the_rest(part, armillary):
     code, out, err = armillary("show", part)
     assert (code, err) == (0, "")
-    assert "8 of 8 heads have a kind" in out if (part / "names.nc").exists() else "Attention heads of " in out
+    assert (
+        "None of 8 heads has a kind; 8 are uniform" in out
+        if (part / "names.nc").exists()
+        else "Attention heads of " in out
+    )
     assert "`armillary survey` adds /residual, /attention, /corpus" in out
-    assert ("`armillary heads` adds /repeats" in out) == (not (part / "names.nc").exists())
+    assert ("`armillary heads RUN` adds /repeats" in out) == (not (part / "names.nc").exists())
     assert ("`armillary survey --heads` adds /head_groups" in out) == (not (part / "heads.nc").exists())
     code, out, _ = armillary("show", part, "--json")
     assert (code, len(json.loads(out))) == (0, 8)
@@ -92,7 +96,9 @@ def test_a_run_of_neither_layers_nor_heads_is_a_list_of_its_groups(whole, tmp_pa
     for group, dataset in groups.items():
         about = GROUPS[group].text.split(",")[0]
         assert re.search(rf"│ /{group} +│ {about}.*│ +{len(dataset.data_vars)} │", out)
-    assert "`armillary heads` adds /dissection, /qk_smoothness, /six_panels, /head_examples," in " ".join(out.split())
+    assert "`armillary heads RUN` adds /dissection, /qk_smoothness, /six_panels, /head_examples," in " ".join(
+        out.split()
+    )
     code, out, _ = armillary("show", tmp_path, "--json")
     assert [row["group"] for row in json.loads(out)] == ["repeats", "constituents"]
     assert json.loads(out)[0]["about"] == GROUPS["repeats"].text

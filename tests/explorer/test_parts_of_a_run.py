@@ -35,10 +35,10 @@ def test_a_part_of_a_run_says_what_it_holds_and_what_adds_the_rest(page, part):
     assert facts["longest"] == (16 if file == "states.nc" else 512)
     assert facts["opens"] == ("layers" if file == "states.nc" else "heads")
     assert [figure["name"] for figure in facts["figures"]] == [figure.name for figure in available(run.results)]
-    commands = {"states.nc": "survey", "heads.nc": "survey --heads", "names.nc": "heads"}
+    commands = {"states.nc": "survey", "heads.nc": "survey --heads", "names.nc": "heads RUN"}
     added = [sentence.split("`")[1] for sentence in facts["missing"]]
     own = [f"armillary {command}" for name, command in commands.items() if name != file]
-    asked = ("weights", "weights --run", "travel", "stores", "gaussian")
+    asked = ("weights MODEL --run RUN", "travel MODEL TEXT --run RUN", "stores MODEL --run RUN", "gaussian RUN")
     assert added == [*own, *(f"armillary {command}" for command in asked)]
     assert facts["empty"]["layers"] == "Not in this run. `armillary survey` adds it."
     assert facts["empty"]["heads"] == "Not in this run. `armillary survey --heads` adds it."
@@ -60,8 +60,8 @@ def test_a_head_of_names_alone_has_its_scores_and_qk_terms_and_says_what_adds_th
     assert [picture["title"] for picture in found["figures"]] == ["QK terms: share of the logits' variance"]
     assert found["missing"] == [
         "Attention on text: not in this run. `armillary survey --heads` adds it.",
-        "Weights: not in this run. `armillary weights` adds it.",
-        "Readings: not in this run. `armillary stores` adds it.",
+        "Weights: not in this run. `armillary weights MODEL --run RUN` adds it.",
+        "Readings: not in this run. `armillary stores MODEL --run RUN` adds it.",
     ]
     assert [row["name"] for row in found["rows"]] == [
         f"taxonomy/{name}" for name in ("induction", "duplicate", "previous", "sink", "local")

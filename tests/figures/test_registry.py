@@ -142,7 +142,7 @@ def test_a_run_without_heads_is_told_which_command_adds_them(results):
     message = r"got one without: `armillary survey --heads` adds it$"
     with pytest.raises(RequestError, match=message):
         plot(states, "head-grid")
-    with pytest.raises(RequestError, match=r"got one without: `armillary heads` adds it$"):
+    with pytest.raises(RequestError, match=r"got one without: `armillary heads RUN` adds it$"):
         plot(states, "head-names")
 
 

@@ -135,7 +135,8 @@ def test_the_summary_names_the_heads_of_each_kind_best_first(many):
         expected += [f"L{block}H{head}" for block, head in score.index]
     assert [row[0] for row in rows] == expected
     assert len(rows) == (frame.kind != "").sum() == 12
-    assert "12 of 16 heads have a kind" in shown(summary(many, frame), 140)
+    title = "10 of 16 heads have a kind (2 induction, 2 duplicate-token, 2 previous-token, 2 attention sink, 2 local); 2 are"
+    assert title in shown(summary(many, frame), 140)
     assert [row[1] for row in rows[:5]] == [
         "induction",
         "induction",
@@ -162,7 +163,7 @@ def test_the_summary_prints_five_heads_of_a_kind_and_counts_the_others(many):
     run = Run(made_up.changed(many.results, taxonomy__kind=kinds))
     text = shown(summary(run, heads_table(run)), 80)
     assert sum(line.startswith("L") for line in text.splitlines()) == 3 + 5
-    assert "8 more heads have a kind: --kind sink prints one kind, --all every head." in " ".join(text.split())
+    assert "8 more heads: --kind sink prints one kind, --all every head." in " ".join(text.split())
     alone = shown(summary(run, heads_table(run, "local")), 80)
     assert sum(line.startswith("L") for line in alone.splitlines()) == 13
 
@@ -194,13 +195,13 @@ def test_a_run_without_kinds_shows_what_heads_do(many):
     text = shown(summary(run, frame), 140)
     assert "attention on the token itself %" in " ".join(text.split()) or "itself %" in text
     assert "no kind" not in text
-    with pytest.raises(RequestError, match=r"^expected a run with /taxonomy, got .*: `armillary heads` adds it$"):
+    with pytest.raises(RequestError, match=r"^expected a run with /taxonomy, got .*: `armillary heads RUN` adds it$"):
         heads_table(run, "induction")
 
 
 def test_a_run_without_heads_has_no_table_of_them(many):
     run = Run(many.results.drop_nodes(["taxonomy", "heads"]))
-    with pytest.raises(RequestError, match=r"^expected a run with /taxonomy, got .*: `armillary heads` adds it$"):
+    with pytest.raises(RequestError, match=r"^expected a run with /taxonomy, got .*: `armillary heads RUN` adds it$"):
         heads_table(run)
 
 
@@ -218,4 +219,4 @@ def test_the_text_table_counts_every_kind_and_names_the_null(run):
     assert "Highest score of any head of the random-weight control, in %: induction " in words
     assert "repeated random tokens, standard error (SE) over 8 windows; attention sink, local: text, SE over " in words
     assert "dominant QK term: query → key, the largest share of the logits' variance." in words
-    assert "8 of 8 heads have a kind (8 uniform)" in text
+    assert "None of 8 heads has a kind; 8 are uniform" in text

@@ -83,7 +83,10 @@ def test_rows_hold_every_state_with_what_it_decodes_to_and_where_it_stands(run):
 
 def test_a_run_without_paths_is_told_which_command_adds_them(run):
     bare = Run(run.results.filter(lambda node: node.name == "norms"))
-    with pytest.raises(RequestError, match=r"^expected a run with /travel, got /norms: `armillary travel` adds it$"):
+    with pytest.raises(
+        RequestError,
+        match=r"^expected a run with /travel, got /norms: `armillary travel MODEL TEXT --run RUN` adds it$",
+    ):
         rows(bare)
 
 

@@ -12,8 +12,9 @@ from armillary.reporting.content import missing, run_report
 from armillary.reporting.page import page
 from armillary.reporting.prose import coded
 
-SURVEY, HEADS, NAMES = (f"`armillary {line}` adds it." for line in ("survey", "survey --heads", "heads"))
-ASKED = [f"`armillary {line}` adds it." for line in ("weights", "weights --run", "travel", "stores", "gaussian")]
+SURVEY, HEADS, NAMES = (f"`armillary {line}` adds it." for line in ("survey", "survey --heads", "heads RUN"))
+ADDED = ("weights MODEL --run RUN", "travel MODEL TEXT --run RUN", "stores MODEL --run RUN", "gaussian RUN")
+ASKED = [f"`armillary {line}` adds it." for line in ADDED]
 HELD = {"states.nc": [HEADS, NAMES], "heads.nc": [SURVEY, NAMES], "names.nc": [SURVEY, HEADS]}
 HELD = {file: [*commands, *ASKED] for file, commands in HELD.items()}
 

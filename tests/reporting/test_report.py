@@ -17,6 +17,7 @@ import made_up
 from armillary import cli
 from armillary.errors import RequestError, StoreError
 from armillary.figures import FIGURES, SECTIONS, Figure, available
+from armillary.measures.errors.shares import Share
 from armillary.reporting.heads import heads_of
 from armillary.reporting.kinds import Answer, Plot
 from armillary.reporting.page import inert
@@ -77,7 +78,7 @@ def test_the_first_screen_asks_what_the_run_can_answer(run):
     assert asked["Are there massive activations?"].text.startswith("6 tokens are massive, up to 34 × the median norm")
     held = {f"/{name}": node.to_dataset() for name, node in run.results.children.items() if name != "taxonomy"}
     without = {one.question: one for one in answers(xr.DataTree.from_dict(held))}["Do heads have known jobs?"]
-    assert without == Answer("Do heads have known jobs?", "Not measured", "`armillary heads` adds it", None)
+    assert without == Answer("Do heads have known jobs?", "Not measured", "`armillary heads RUN` adds it", None)
 
 
 VERDICTS = ("Yes", "No", "Unclear", "Not measured")
@@ -127,6 +128,40 @@ def test_the_dot_of_a_card_stands_at_the_row_that_its_sentence_names(seed):
 def test_a_verdict_goes_no_further_than_the_intervals(run, values, verdict):
     asked = {one.question: one for one in answers(made_up.changed(run.results, **values))}
     assert asked["Do hidden states carry position?"].verdict == verdict
+
+
+def said(run, question, **changed):
+    return next(one for one in answers(made_up.changed(run.results, **changed)) if one.question == question)
+
+
+def test_heads_that_are_all_uniform_have_no_known_job(run):
+    card = said(run, "Do heads have known jobs?", taxonomy__kind="uniform")
+    assert card.verdict == "No"
+    assert card.text.endswith("clearly exceeds the random-weight control; 16 are uniform, as untrained heads are")
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.9, "Yes"), (0.06, "No")])
+def test_position_above_its_null_is_smooth_only_where_low_frequencies_hold_half_of_it(run, share, verdict):
+    held = {f"position__low_frequency_share{end}": share for end in ("", "_low", "_high")}
+    held["position__low_frequency_share_null"] = 0.04
+    assert said(run, "Is position smooth?", **held).verdict == verdict
+    title = FIGURES["low-frequency-share"].finding(made_up.changed(run.results, **held))
+    assert title.startswith("Position is smooth:" if verdict == "Yes" else "Position is smoother than chance:")
+
+
+def test_a_few_pairs_of_windows_do_not_say_that_documents_cluster(run):
+    null = {"context__similarity_within_null": 0.0}
+    assert said(run, "Do contexts cluster by document?", **null).verdict == "Yes"
+    windows = np.arange(run.results["corpus"].sizes["context"])
+    few = said(run, "Do contexts cluster by document?", **null, corpus__document_index=np.maximum(windows, 2))
+    assert few.verdict == "Unclear"
+    assert few.text.endswith("; 3 pairs of one document")
+
+
+def test_one_readable_block_of_many_does_not_make_heads_readable(run, monkeypatch):
+    found = iter([Share("holds", 0.5, 0.4, 0.6), *[Share("does not hold", 0.0, 0.0, 0.0)] * 99])
+    monkeypatch.setattr("armillary.reporting.questions.weights.legible", lambda _: next(found))
+    assert said(run, "Can heads be read as tokens?").verdict == "Unclear"
 
 
 def test_where_no_head_is_an_induction_head_nothing_is_said_of_induction(run):

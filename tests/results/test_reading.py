@@ -99,7 +99,9 @@ def test_heads_that_stand_alone_know_their_groups():
 def test_what_is_missing_is_named_with_the_command_that_adds_it():
     results = tree(norms=curve(norm=[1]))
     require(results, "norms")
-    with pytest.raises(RequestError, match=r"^expected a run with /taxonomy, got /norms: `armillary heads` adds it$"):
+    with pytest.raises(
+        RequestError, match=r"^expected a run with /taxonomy, got /norms: `armillary heads RUN` adds it$"
+    ):
         require(results, "norms", "taxonomy")
     with pytest.raises(RequestError, match=r"^expected a run with /residual, got nothing: `armillary survey` adds it$"):
         require(tree(), "residual")

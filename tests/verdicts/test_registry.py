@@ -87,11 +87,11 @@ def test_what_is_not_known_is_refused_with_near_names(asked, message):
 
 def test_a_claim_about_a_model_asks_for_a_run_and_says_which_command_makes_it():
     claims = [CLAIMS["SZ-EQ8"]]
-    with pytest.raises(RequestError, match=r"expected a run for SZ-EQ8, .* that `armillary heads` made"):
+    with pytest.raises(RequestError, match=r"expected a run for SZ-EQ8, .* that `armillary heads RUN` made"):
         registry.refuse_lacking(claims, None)
     (one,) = registry.verdicts(claims)
     assert one.verdict == UNCHECKED
-    assert "`armillary heads` makes one" in one.why
+    assert "`armillary heads RUN` makes one" in one.why
 
 
 def without_numbers(page):

@@ -115,6 +115,19 @@ def above_shuffled(results: xr.DataTree) -> Bool[np.ndarray, " layer"] | None:
     return numbers(results, "context/similarity_within") > null
 
 
+def pairs_within(results: xr.DataTree) -> int | None:
+    """How many pairs of windows share a document; None where the run does not say."""
+    if not has(results, "corpus/document_index"):
+        return None
+    windows = np.unique(array(results, "corpus/document_index").values, return_counts=True)[1].astype(int)
+    return int((windows * (windows - 1) // 2).sum())
+
+
+def counted_pairs(pairs: int) -> str:
+    """How many pairs of windows the similarity within documents rests on."""
+    return f"{pairs} pair{'' if pairs == 1 else 's'} of one document"
+
+
 def similarity(results: xr.DataTree) -> go.Figure:
     """Similarity of windows of one document and of different ones, with its null."""
     paths = {
@@ -146,7 +159,9 @@ def similarity_detail(results: xr.DataTree) -> str:
         return ""
     best = largest(within - between)
     values = f"{number(float(within[best]))} within, {number(float(between[best]))} between documents (layer {best})"
-    return f"Mean |cosine| {values}; clusters: above all {SHUFFLES} shuffles of the documents"
+    pairs = pairs_within(results)
+    rests = "" if pairs is None else f"; {counted_pairs(pairs)}"
+    return f"Mean |cosine| {values}{rests}; clusters: above all {SHUFFLES} shuffles of the documents"
 
 
 def clusters(results: xr.DataTree) -> go.Figure:

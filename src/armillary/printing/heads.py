@@ -7,7 +7,7 @@ import xarray as xr
 from armillary.errors import RequestError, did_you_mean
 from armillary.printing.numbers import draws_of, factor, heading, number
 from armillary.printing.panels import Column, Panels, estimates
-from armillary.results.kinds import DECIDING
+from armillary.results.kinds import DECIDING, UNIFORM, counted_kinds, has_kind, kinds_of
 from armillary.results.reading import array, draws, has, label_of, require
 from armillary.results.schema.heads import PLAIN, SCALARS
 from armillary.results.schema.naming import KINDS, REPEATED, SCORES
@@ -139,14 +139,16 @@ def title(run: Run) -> str:
     """How many heads have a kind, in one line."""
     if "taxonomy" not in run.results.children:
         return f"Attention heads of {run.title}"
-    kind = array(run.results, "taxonomy/kind").values.astype(str)
-    counted = [f"{(kind == stored).sum()} {field}" for stored, field in KINDS.items() if (kind == stored).any()]
-    return f"{run.title}: {(kind != '').sum()} of {kind.size} heads have a kind ({', '.join(counted) or 'none'})"
+    kind = kinds_of(run.results)
+    count, even = int(has_kind(kind).sum()), int((kind == UNIFORM).sum())
+    named = f"{count} of {kind.size} heads have a kind ({counted_kinds(kind)})"
+    some = named if count else f"None of {kind.size} heads has a kind"
+    return f"{run.title}: {some}{f'; {even} are uniform' if even else ''}"
 
 
 def caption(run: Run, left: int = 0) -> str:
     """How many heads were left out, and how to read the columns."""
-    lines = [f"{left} more heads have a kind: --kind sink prints one kind, --all every head."] if left else []
+    lines = [f"{left} more heads: --kind sink prints one kind, --all every head."] if left else []
     lines += scores_explained(run) if "taxonomy" in run.results.children else []
     if "constituents" in run.results.children:
         lines.append(f"{DOMINANT}: query → key, the largest {label_of('constituents/share')}.")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from jaxtyping import Shaped
+from jaxtyping import Bool, Shaped
 
 from armillary.results.reading import array
 from armillary.results.schema.naming import KINDS, SCORES
@@ -15,7 +15,10 @@ KIND = "taxonomy/kind"
 UNNAMED = "no kind"
 Kinds = Shaped[np.ndarray, "block head"]
 
-DECIDING = {kind: f"taxonomy/{kind}" for kind in SCORES} | {"uniform": "heads/entropy_relative"}
+UNIFORM = "uniform"
+"""What a head without a kind is called that attends evenly, as untrained heads do: no control stands against it."""
+
+DECIDING = {kind: f"taxonomy/{kind}" for kind in SCORES} | {UNIFORM: "heads/entropy_relative"}
 """The result that decides each kind."""
 
 
@@ -41,13 +44,25 @@ def kinds_of(results: xr.DataTree) -> Kinds:
     return np.where(np.isin(stored, list(KINDS)), stored, "")
 
 
+def has_kind(kinds: Kinds) -> Bool[np.ndarray, "block head"]:
+    """Which heads have a kind, that is a score clearly above the random-weight control."""
+    return np.isin(kinds, list(SCORES))
+
+
+def counted_kinds(kinds: Kinds) -> str:
+    """How many heads are of which kind, in the field's words; empty where none has one."""
+    counts = {stored: int((kinds == stored).sum()) for stored in SCORES}
+    return ", ".join(f"{count} {KINDS[stored]}" for stored, count in counts.items() if count)
+
+
 def kinds_apart(one: Run, other: Run, compared: Mapping[str, xr.Dataset]) -> xr.Dataset:
-    """The heads that have a kind in one of two runs of models of one shape; those that change it first.
+    """The heads that have a kind in one of two runs of models of one shape, or are uniform; those that change it first.
 
     `compared` is the comparison of their results, by group. Along `named`: block and head, `kind_one` and `kind_other`
     as they are stored, whether they are not the same, and of their scores the one that moved most (of uniform heads the
     relative entropy): which it is, its value in both runs, the 95 % interval of its difference, and whether it differs
-    significantly. Models of different shape have no kinds to compare: the dataset is empty.
+    significantly. A uniform head has no kind: from none to uniform is no change. Models of different shape have no
+    kinds to compare: the dataset is empty.
     """
     first, second = (kinds_of(run.results) for run in (one, other))
     if first.shape != second.shape:
@@ -56,7 +71,8 @@ def kinds_apart(one: Run, other: Run, compared: Mapping[str, xr.Dataset]) -> xr.
     for block, head in np.argwhere((first != "") | (second != "")).tolist():
         kinds = first[block, head], second[block, head]
         scores = [moved(compared, kind, block, head) for kind in dict.fromkeys(kinds) if kind]
-        rows.append((kinds[0] != kinds[1], block, head, *kinds, max(scores, key=lambda score: score.by)))
+        changed = kinds[0] != kinds[1] and {*kinds} != {"", UNIFORM}
+        rows.append((changed, block, head, *kinds, max(scores, key=lambda score: score.by)))
     rows.sort(key=lambda row: (not row[0], -row[-1].by))
     columns = [*zip(*((*row[:-1], *row[-1]) for row in rows), strict=True)] or [()] * len(COLUMNS)
     held = zip(COLUMNS.items(), columns, strict=True)

@@ -20,13 +20,16 @@ def test_a_share_is_beyond_doubt_where_intervals_do_not_meet(margin):
 
 def test_kinds_are_counted_and_weighed_against_the_control(results, changed):
     figure = FIGURES["head-names"]
-    assert figure.finding(results) == "12 of 16 heads have a kind"
+    assert figure.finding(results) == "10 of 16 heads have a kind"
     assert figure.detail(results).startswith("2 induction, 2 duplicate-token, 2 previous-token")
-    assert "; 4 have no kind" in figure.detail(results)
+    assert "; 6 have no kind, 2 of them uniform" in figure.detail(results)
     wide = changed(results, **{f"taxonomy__{name}_se": 9.0 for name in ("induction", "duplicate", "previous", "sink")})
     assert ". 2 of 10 scores are significantly above the random-weight control" in figure.detail(wide)
     assert figure.finding(changed(results, taxonomy__kind="")).startswith("None of 16 heads")
     assert figure.finding(changed(results, taxonomy__kind="<b>")).startswith("None of 16 heads")
+    even = changed(results, taxonomy__kind="uniform")
+    assert figure.finding(even).startswith("None of 16 heads")
+    assert figure.detail(even) == "16 have no kind, 16 of them uniform"
 
 
 def test_a_higher_score_of_a_head_of_another_kind_is_named_beside_the_clearest(results, changed):

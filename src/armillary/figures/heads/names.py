@@ -22,7 +22,7 @@ from armillary.figures.kit.units import axis_label, drawn, in_unit, scale_of
 from armillary.figures.kit.words import NOT_ESTIMABLE, error_words, largest, number, quoted
 from armillary.measures.errors.jackknife import half_width
 from armillary.measures.taxonomy import GENERAL, SPECIAL
-from armillary.results.kinds import UNNAMED, Kinds, kinds_of
+from armillary.results.kinds import UNIFORM, UNNAMED, Kinds, counted_kinds, has_kind, kinds_of
 from armillary.results.reading import LEVEL, Estimate, array, draws, has, numbers, optional
 from armillary.results.schema.naming import KINDS, REPEATED
 
@@ -71,7 +71,7 @@ def scores_in_words(results: xr.DataTree) -> dict[tuple[int, int], str]:
 def names_finding(results: xr.DataTree) -> str:
     """How many heads have a kind."""
     kind = kinds_of(results)
-    some = int((kind != "").sum())
+    some = int(has_kind(kind).sum())
     if not some:
         return f"None of {kind.size} heads has a kind: no score clearly exceeds the random-weight control"
     return f"{some} of {kind.size} heads {'has' if some == 1 else 'have'} a kind"
@@ -80,14 +80,12 @@ def names_finding(results: xr.DataTree) -> str:
 def names_detail(results: xr.DataTree) -> str:
     """How many heads are of which kind, and how many of their scores are significantly above the control's."""
     kind = kinds_of(results)
-    counts = {stored: int((kind == stored).sum()) for stored in KINDS}
-    counted = [f"{count} {KINDS[stored]}" for stored, count in counts.items() if count]
-    if not counted:
-        return ""
-    finding = f"{', '.join(counted)}; {kind.size - sum(counts.values())} have no kind"
-    scored = sum(counts[name] for name in SCORES)
-    missing = [name for name in SCORES if not has(results, f"taxonomy/{name}_null")]
-    if not scored or missing:
+    scored, even = int(has_kind(kind).sum()), int((kind == UNIFORM).sum())
+    without = f"{kind.size - scored} have no kind" + (f", {even} of them uniform" if even else "")
+    if not scored:
+        return f"{without[0].upper()}{without[1:]}" if even else ""
+    finding = f"{counted_kinds(kind)}; {without}"
+    if any(not has(results, f"taxonomy/{name}_null") for name in SCORES):
         return finding
     sure = sum(int((above_control(results, name) & (kind.ravel() == name)).sum()) for name in SCORES)
     some = f"All {scored}" if sure == scored else f"{sure} of {scored}"

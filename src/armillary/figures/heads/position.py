@@ -88,10 +88,9 @@ def peaks_finding(results: xr.DataTree) -> str:
     if null is None or not np.isfinite(null).any():
         _, most = least_and_most(share, labels(results, path), "%")
         return f"By position a query scores itself highest at up to {most} of positions"
-    known = share.value[np.isfinite(share.value)]
-    return (
-        f"{int((known > np.nanmax(null)).sum())} of {known.size} heads peak at the query beyond the circular-shift null"
-    )
+    known = np.isfinite(share.value) & np.isfinite(null.ravel())
+    above = int((share.value > null.ravel())[known].sum())
+    return f"{above} of {known.sum()} heads peak at the query more often than circularly shifted"
 
 
 def peaks_detail(results: xr.DataTree) -> str:

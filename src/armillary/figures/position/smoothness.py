@@ -26,6 +26,10 @@ FREQUENCIES, ORDERS = 16, 4
 SHARE = "position/low_frequency_share"
 FEW, MANY = 3, 10
 """The K of which the matrix of frequencies and the curves speak."""
+
+SMOOTH = 0.5
+"""Position is called smooth where the low frequencies hold at least this share of the energy."""
+
 SINUSOIDAL, PRINTED_BASIS = series(2)
 
 
@@ -99,7 +103,7 @@ def low_share_sentence(results: xr.DataTree) -> str:
         return f"{held[0].upper()}{held[1:]}; {NO_NULL}"
     if not above.any():
         return f"Position is not significantly smooth: {held}"
-    return f"Position is smooth: {held}"
+    return f"Position is {'smooth' if share.value[best] >= SMOOTH else 'smoother than chance'}: {held}"
 
 
 def low_share_detail(results: xr.DataTree, highest: int = MANY) -> str:

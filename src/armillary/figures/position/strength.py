@@ -35,6 +35,7 @@ from armillary.figures.kit.words import (
     significance,
     span,
 )
+from armillary.measures.heldout import LEADING
 from armillary.results.reading import chosen, estimate, has, numbers, optional
 
 SHARE = Phrases(
@@ -93,7 +94,6 @@ def spectrum(results: xr.DataTree) -> go.Figure:
     titles = [spectrum_title(results, int(layer)) for layer in layers]
     start = int(np.searchsorted(layers, best))
     figure = slider(panels(height=420), steps, [str(layer) for layer in layers], start, titles)
-    figure.update_layout(legend={"orientation": "v", "x": 1, "xanchor": "right", "y": 1, "yanchor": "top"})
     return axes(figure, "mode", "energy, units of the stream squared", type="log")
 
 
@@ -120,13 +120,18 @@ def spectrum_title(results: xr.DataTree, layer: int) -> str:
         rank = float(numbers(results, "position/rank_heldout")[layer])
         if not np.isfinite(rank):
             return f"The held-out rank of the positional basis is {NOT_ESTIMABLE} (layer {layer})"
-        modes = "1 mode exceeds" if rank == 1 else f"{number(rank)} modes exceed" if rank else "No mode exceeds"
+        modes = "1 mode exceeds" if rank == 1 else f"{counted_modes(rank)} exceed" if rank else "No mode exceeds"
         return f"{modes} the null in held-out documents (layer {layer})"
     energy = numbers(results, "position/energy_heldout", layer=layer)
     total = float(np.where(energy > 0, energy, 0).sum())
     if not total > 0:
         return f"The held-out energy of the positional basis is {NOT_ESTIMABLE} (layer {layer})"
     return f"The first mode holds {number(100 * float(energy[0]) / total)} % of held-out energy (layer {layer})"
+
+
+def counted_modes(rank: float) -> str:
+    """How many modes there are; where all that were looked at count, there may be more."""
+    return f"{'At least ' if rank >= LEADING else ''}{number(rank)} modes"
 
 
 def spectrum_finding(results: xr.DataTree) -> str:
@@ -143,7 +148,8 @@ def spectrum_detail(results: xr.DataTree) -> str:
         return ""
     some = np.where(np.isfinite(rank.low), rank.low, rank.value) > 0 if jointly is None else jointly > 0
     best = largest(rank.value)
-    said = f"Held-out rank at most {at(rank, best)} in {rank.axis} {best}"
+    most = f"at least {number(float(rank.value[best]))}, all that are looked at," if rank.value[best] >= LEADING else ""
+    said = f"Held-out rank {most or f'at most {at(rank, best)}'} in {rank.axis} {best}"
     return f"{said}; significantly at least 1 in {counted(some, rank.axis)}"
 
 
@@ -239,8 +245,8 @@ FIGURES = (
         ("position/share_corrected",),
         share_finding,
         share,
-        "Share of the variance that the position in the window explains. The bias-corrected estimate may be negative; "
-        f"where its band ({error_words('position/share_corrected')}) includes 0, it is not significant in that layer. "
+        "Share of the variance that the position in the window explains. The bias-corrected estimate may be negative. "
+        f"Band: {error_words('position/share_corrected')}, each layer by itself; significant: all layers jointly. "
         "The plug-in estimate is to be compared with its own null: circularly shifted windows.",
         "tr Ĝ / (T · variance), Ĝ = (S Sᵀ − Σ S_g S_gᵀ) / (C² − Σ n_g²) from pairs of different groups of documents",
         "Song & Zhong (2023), equations 3 and 4; correction and error: docs/statistics.md",
@@ -279,8 +285,9 @@ FIGURES = (
         ("position/rank_stable_corrected",),
         stable_rank_finding,
         stable_rank,
-        "In how many directions position moves the states, weighted by strength. Gaps: not estimable, position is "
-        f"within 3 standard errors of 0. Band: {error_words('position/rank_stable_corrected')}.",
+        "In how many directions position moves the states, weighted by strength; 1 is a line, and the bias-corrected "
+        "estimate may fall a little below. Gaps: not estimable, position is within 3 standard errors of 0. "
+        f"Band: {error_words('position/rank_stable_corrected')}.",
         "Σσ² / σ₁² of position_basis; bias-corrected: tr Ĝ / energy_heldout₁",
         "Song & Zhong (2023), Table 5",
         partial(corrected_detail, name="rank_stable"),

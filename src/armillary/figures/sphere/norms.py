@@ -9,9 +9,10 @@ from armillary.figures.kit.colours import NULL, series
 from armillary.figures.kit.curves import layer_axis
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, literal, panels
-from armillary.figures.kit.words import NOT_ESTIMABLE, largest, number
+from armillary.figures.kit.words import NOT_ESTIMABLE, largest, number, quoted
 from armillary.figures.sphere.angles import CONTROL
-from armillary.results.reading import array, label_of, numbers, optional
+from armillary.measures.errors.jackknife import half_width
+from armillary.results.reading import array, draws, label_of, numbers, optional
 
 FINAL = "final"
 PerNorm = Float[np.ndarray, " norm"]
@@ -106,6 +107,22 @@ def radii_finding(results: xr.DataTree) -> str:
     return f"Norm outputs leave the sphere by up to {number(away)} % of its radius ({name})"
 
 
+def agreement(results: xr.DataTree) -> tuple[float, float]:
+    """In how many states the likeliest token has the largest cosine, and half the 95 % interval; NaN: not known."""
+    path = "norm_geometry/argmax_agreement"
+    share, se = (optional(results, path + ending) for ending in ("", "_se"))
+    margin = float("nan") if se is None else float(half_width(draws(results, path)) * se)
+    return float("nan") if share is None else float(share), margin
+
+
+def agreement_sentence(results: xr.DataTree) -> str:
+    """The same in words; empty where it is not known."""
+    share, margin = agreement(results)
+    if not np.isfinite(share):
+        return ""
+    return f"In {quoted(share, margin, '%')} of states the likeliest token has the largest cosine"
+
+
 FIGURES = (
     Figure(
         "norm-axes",
@@ -130,5 +147,6 @@ FIGURES = (
         "states the sample does not hold, such as those before an MLP, are not shown.",
         "|√d x / √(|x|² + d · eps)|, x centred for a LayerNorm; in post-norm models |(z − β) / γ| of the states z",
         "Molina (2023); docs/measures.md",
+        agreement_sentence,
     ),
 )

@@ -13,7 +13,9 @@ from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import axis_label
 from armillary.figures.kit.words import NOT_ESTIMABLE, median, number
 from armillary.measures.spectra.product_null import differing
+from armillary.measures.spectra.verdicts import aligned_like_random
 from armillary.results.reading import array, has, label_of, numbers
+from armillary.results.weight_answers import percent
 
 CONTROL = "random-weight control"
 SCORES = ("trace", "top", "overlap")
@@ -54,6 +56,15 @@ def differences_finding(results: xr.DataTree) -> str:
     who = f"all {heads} heads" if count == heads else f"{count or 'none'} of {heads} heads"
     said = f"W_QK is unlike independent factors in {who}"
     return said + (f"; in the control in {control[0][0] or 'none'}" if control else "")
+
+
+def differences_detail(results: xr.DataTree) -> str:
+    """How many heads are unlike by their trace alone, and how many of them negatively."""
+    found = aligned_like_random(numbers(results, "weights/trace_qk_z"))
+    if not np.isfinite(found.share):
+        return ""
+    said = f"By the trace alone {percent(found.share)} % of heads are unlike independent factors"
+    return f"{said}, {percent(found.negative)} % with a negative trace" if found.negative > 0 else said
 
 
 def symmetries(results: xr.DataTree) -> go.Figure:
@@ -121,6 +132,7 @@ FIGURES = (
         "trace: (Tr W_Qᵀ W_K) / √(Σa² Σb² / (d_model d_head)), a, b the singular values; overlap: ‖U_Qᵀ U_K‖²/d_head, "
         "mean d_head / d_model; largest singular value: 24 simulated products",
         "Wertich (2024), 6.2–6.3, with the variance corrected; docs/measures.md",
+        differences_detail,
     ),
     Figure(
         "qk-spectra",

@@ -13,13 +13,17 @@ MOST = 0.5
 
 
 class Alignment(NamedTuple):
-    """The share of heads aligned unlike random factors, with its interval; the median |z|, 0.67 for random factors."""
+    """The share of heads aligned unlike random factors, with its interval; the median |z|, 0.67 for random factors.
+
+    `negative` is the share of heads that are so with a negative trace: queries and keys point away from each other.
+    """
 
     verdict: Verdict
     share: float
     low: float
     high: float
     median: float
+    negative: float
 
 
 class Pressed(NamedTuple):
@@ -40,9 +44,12 @@ def aligned_like_random(trace_z: Float[np.ndarray, "*head"]) -> Alignment:
     is significant at 5 % for all heads jointly (Bonferroni). The claim holds where the interval of their share lies
     below one half, and does not where it lies above.
     """
-    known = np.abs(trace_z[np.isfinite(trace_z)])
-    unlike = known > stats.norm.isf(LEVEL / (2 * max(known.size, 1)))
-    return Alignment(*share_below(unlike, MOST), float(np.median(known)) if known.size else float("nan"))
+    known = trace_z[np.isfinite(trace_z)]
+    unlike = np.abs(known) > stats.norm.isf(LEVEL / (2 * max(known.size, 1)))
+    found: Share = share_below(unlike, MOST)
+    if not known.size:
+        return Alignment(*found, float("nan"), float("nan"))
+    return Alignment(*found, float(np.median(np.abs(known))), float(np.mean(unlike & (known < 0))))
 
 
 def pressed_down(energy: Float[np.ndarray, "*matrix"], below: Float[np.ndarray, "*matrix"]) -> Pressed:

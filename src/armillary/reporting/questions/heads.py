@@ -9,9 +9,9 @@ from armillary.figures.kit.each_head import labels, per_head
 from armillary.figures.kit.words import number, quoted
 from armillary.reporting.kinds import NO, UNCLEAR, YES, Curve
 from armillary.reporting.questions.asking import Question, Said
-from armillary.results.kinds import kinds_of
+from armillary.results.kinds import UNIFORM, has_kind, kinds_of
 from armillary.results.reading import has
-from armillary.results.schema.naming import KINDS
+from armillary.results.schema.naming import KINDS, SCORES
 
 ASKED = ("induction", "previous", "duplicate", "sink")
 """The kinds that the first screen counts, as far as there are any."""
@@ -20,10 +20,12 @@ ASKED = ("induction", "previous", "duplicate", "sink")
 def kinds(results: xr.DataTree) -> Said:
     """How many heads have a kind, and the clearest of the kind that is asked for most."""
     kind = kinds_of(results)
-    named = kind != ""
+    named = has_kind(kind)
     if not named.any():
-        return Said(NO, f"None of {kind.size} heads clearly exceeds the random-weight control")
-    counts = [(name, int((kind == name).sum())) for name in (*ASKED, *(set(KINDS) - set(ASKED)))]
+        even = int((kind == UNIFORM).sum())
+        others = f"; {even} are uniform, as untrained heads are" if even else ""
+        return Said(NO, f"None of {kind.size} heads clearly exceeds the random-weight control{others}")
+    counts = [(name, int((kind == name).sum())) for name in (*ASKED, *(set(SCORES) - set(ASKED)))]
     shown = [(name, count) for name, count in counts if count][: len(ASKED)]
     texts = [f"{count} {KINDS[name].removeprefix('attention ')}" for name, count in shown]
     texts[0] += clearest(results, shown[0][0])

@@ -6,12 +6,11 @@ import xarray as xr
 from armillary.figures.gaussian.information import INFORMATION, NULLS
 from armillary.figures.kit.words import largest, number, quoted
 from armillary.figures.simulation.walks import DEVIATION, OFF, RHO, attention_finding, joint_limit
-from armillary.figures.sphere.norms import known_radii
+from armillary.figures.sphere.norms import agreement, agreement_sentence, known_radii
 from armillary.figures.training import ACCURACY, BIGRAMS, TRAINED, validated
-from armillary.measures.errors.jackknife import half_width
 from armillary.reporting.kinds import NO, UNCLEAR, YES, Curve
 from armillary.reporting.questions.asking import Question, Said
-from armillary.results.reading import LEVEL, array, draws, estimate, has, numbers
+from armillary.results.reading import array, estimate, has, numbers
 from armillary.results.schema.training import SWEEP
 
 NEAR = 0.01
@@ -34,14 +33,11 @@ def sphere(results: xr.DataTree) -> Said | None:
 
 def nearest(results: xr.DataTree) -> Said | None:
     """Whether the likeliest token mostly has the largest cosine with the state."""
-    path = "norm_geometry/argmax_agreement"
-    if not has(results, path) or not np.isfinite(numbers(results, path)):
+    share, margin = agreement(results)
+    if not np.isfinite(share):
         return None
-    share, margin = float(numbers(results, path)), float("nan")
-    if has(results, f"{path}_se"):
-        margin = float(half_width(draws(results, path), LEVEL) * numbers(results, f"{path}_se"))
     verdict = YES if share - margin > 0.5 else NO if share + margin < 0.5 else UNCLEAR
-    return Said(verdict, f"In {quoted(share, margin, '%')} of states the likeliest token has the largest cosine")
+    return Said(verdict, agreement_sentence(results))
 
 
 def information(results: xr.DataTree) -> Said | None:

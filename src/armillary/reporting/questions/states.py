@@ -3,9 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from armillary.figures.context import above_shuffled, incoherence_null
+from armillary.figures.context import above_shuffled, counted_pairs, incoherence_null, pairs_within
 from armillary.figures.kit.words import contrast, counted, largest, layer_ranges, number, quoted
-from armillary.figures.position.smoothness import low_share, smoother
+from armillary.figures.position.smoothness import SMOOTH, low_share, smoother
 from armillary.figures.position.strength import why_not
 from armillary.figures.states.dominance import SHARE, TOKEN, dominated
 from armillary.figures.states.outliers import massive_first, outlier_table
@@ -19,6 +19,10 @@ SMALL = 0.01
 
 LOW, FEW = 0.1, 3
 """A basis is low-rank where its stable rank is certainly below this part of the largest possible one, or below this."""
+
+
+FEW_PAIRS = 10
+"""Fewer pairs of windows of one document say whether these are similar, not whether documents cluster."""
 
 
 def position(results: xr.DataTree) -> Said:
@@ -74,7 +78,7 @@ def smooth(results: xr.DataTree) -> Said:
     curve = Curve(100 * share.value, None if null is None else 100 * null)
     if above is None:
         return Said(UNCLEAR, f"{held}; no null", curve)
-    return Said(by_most(above), f"{held}; above null in {counted(above)}", curve)
+    return Said(by_most(above & (share.value >= SMOOTH)), f"{held}; above null in {counted(above)}", curve)
 
 
 def clusters(results: xr.DataTree) -> Said:
@@ -83,10 +87,12 @@ def clusters(results: xr.DataTree) -> Said:
     within, between = (numbers(results, f"context/similarity_{name}") for name in ("within", "between"))
     if above is None or not np.isfinite(within - between).any():
         return Said(UNCLEAR, "Not estimable: this run has no shuffles of its documents")
-    best = largest(within - between)
+    best, pairs = largest(within - between), pairs_within(results)
     values = f"|cosine| {number(float(within[best]))} within, {number(float(between[best]))} between (layer {best})"
     curve = Curve(within, numbers(results, "context/similarity_within_null"), at=best)
-    return Said(by_most(above), f"Above all {SHUFFLES} shuffles in {counted(above)}; {values}", curve)
+    verdict = UNCLEAR if pairs is not None and pairs < FEW_PAIRS else by_most(above)
+    rests = "" if pairs is None else f"; {counted_pairs(pairs)}"
+    return Said(verdict, f"Above all {SHUFFLES} shuffles in {counted(above)}: {values}{rests}", curve)
 
 
 def orthogonal(results: xr.DataTree) -> Said:

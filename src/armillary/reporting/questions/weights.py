@@ -8,7 +8,7 @@ from armillary.measures.errors.jackknife import half_width
 from armillary.measures.spectra.verdicts import Alignment, Pressed, aligned_like_random, pressed_down
 from armillary.measures.stores.depth import legible
 from armillary.reporting.kinds import NO, UNCLEAR, YES, Curve
-from armillary.reporting.questions.asking import Question, Said
+from armillary.reporting.questions.asking import Question, Said, by_most
 from armillary.results.reading import draws, has, numbers, optional
 from armillary.results.store_answers import block_numbers, block_readable
 from armillary.results.weight_answers import KINDS, of_kind, percent
@@ -24,7 +24,8 @@ def alignment(results: xr.DataTree) -> Said:
     if has(results, "weights_twin/trace_qk_z"):
         twin = aligned_like_random(numbers(results, "weights_twin/trace_qk_z"))
         control = f"; of the control's {percent(twin.share)} %"
-    return Said(OPPOSITE[found.verdict], f"{part(found)} of heads are{control}", by_block(np.abs(z)))
+    away = f", {percent(found.negative)} % negatively" if found.negative > 0 else ""
+    return Said(OPPOSITE[found.verdict], f"{part(found)} of heads are{away}{control}", by_block(np.abs(z)))
 
 
 def pressed(results: xr.DataTree) -> Said:
@@ -57,7 +58,8 @@ def readable(results: xr.DataTree) -> Said | None:
     sure, best = np.array([each.verdict == "holds" for each in found]), largest(share)
     ends = f"{100 * found[best].low:.0f} to {100 * found[best].high:.0f}"
     most = f"{100 * share[best]:.0f} % (95 % interval {ends}) in block {block_numbers(results)[best]}"
-    verdict = YES if sure.any() else NO if all(each.verdict == "does not hold" for each in found) else UNCLEAR
+    none = all(each.verdict == "does not hold" for each in found)
+    verdict = NO if none else YES if by_most(sure, np.isfinite(share)) == YES else UNCLEAR
     return Said(verdict, f"Readable in {counted(sure, 'block')}; most, {most}", Curve(100 * share, axis="block"))
 
 

@@ -3,7 +3,7 @@
 from armillary.results.schema.kinds import Group, Variable, axes, with_error, with_range
 
 FILE = "gaussian.nc"
-COMMAND = "armillary gaussian"
+COMMAND = "armillary gaussian RUN"
 BY_DISTANCE, LOGIT, HEAD = axes("layer distance"), axes("block head distance"), axes("block head")
 BLOCK, LAYER = axes("block"), axes("layer")
 PROJECTIONS = ("query", "key", "value", "query–key")

@@ -4,7 +4,7 @@ from armillary.measures.taxonomy import taxonomy
 from armillary.results.schema.kinds import Group, Variable, axes, with_error
 
 FILE = "names.nc"
-COMMAND = "armillary heads"
+COMMAND = "armillary heads RUN"
 PER_HEAD = axes("block head")
 PARTS = ("mean", "position", "residual")
 """The parts of an attention's input, in the order in which they are stored."""

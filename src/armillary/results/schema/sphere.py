@@ -2,7 +2,7 @@
 
 from armillary.results.schema.kinds import Group, Variable, axes
 
-NORMS, TRAVEL = "armillary weights", "armillary travel"
+NORMS, TRAVEL = "armillary weights MODEL --run RUN", "armillary travel MODEL TEXT --run RUN"
 PER_NORM, PER_STATE, PER_TOKEN = axes("norm"), axes("layer position"), axes("position")
 SAMPLED = "sampled tokens, massive ones left out; NaN where the sample does not hold the norm's states"
 CONTROL = "of the random-weight control, mean over its tokens"

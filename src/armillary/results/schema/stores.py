@@ -3,7 +3,7 @@
 from armillary.results.schema.kinds import Group, Variable, axes
 
 FILE = "stores.nc"
-COMMAND = "armillary stores"
+COMMAND = "armillary stores MODEL --run RUN"
 PRODUCT_NAMES = ("W_QK", "W_VO")
 SIDE_NAMES = ("query", "key", "input", "output")
 """Left and right of W_QK, left and right of W_VO."""

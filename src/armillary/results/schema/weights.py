@@ -20,7 +20,7 @@ from armillary.measures.spectra.symmetry import symmetry
 from armillary.results.schema.kinds import Group, Variable, axes, with_error
 
 FILE = "weights.nc"
-COMMAND = "armillary weights"
+COMMAND = "armillary weights MODEL --run RUN"
 PER_HEAD, PER_MODE = axes("block head"), axes("block head mode")
 PRODUCTS = {"qk": "W_QK", "vo": "W_VO"}
 FACTORS = {"q": "W_Q", "k": "W_K", "v": "W_V", "o": "W_O"}
@@ -256,7 +256,7 @@ GROUPS: dict[str, Group] = {
         {key: row for name, base in AGREEMENT.items() for key, row in with_error(name, base, "blocks").items()},
         (rho_agreement, entropy_agreement),
         ("localization", "heads"),
-        f"{COMMAND} --run",
+        COMMAND,
     ),
     "matrix_spectra": Group(FILE, "singular values of whole matrices", CAPTURED, command=COMMAND),
     "matrix_spectra_twin": Group(FILE, "the same of the random-weight control", CAPTURED, command=COMMAND),
