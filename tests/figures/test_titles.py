@@ -302,7 +302,8 @@ DETAILS = {
     "least 1 in all 5 layers",
     "position-rank": "Position 12, noise 8; above noise in all 5 layers",
     "low-frequency-share": "68.6 % of the Gram energy, circular-shift null 22.9 %; above it in all 5 layers",
-    "context-similarity": "Mean |cosine| 0.5 within, 0.2 between documents (layer 0); 112 pairs of one document; clusters: above all 19 "
+    "context-similarity": "Mean |cosine| 0.5 within, 0.2 between documents (layer 0); 112 pairs of one document; "
+    "clusters: above all 19 "
     "shuffles of the documents",
     "norms": "From 10.00 ± 0.29 (layer 0) to 160.00 ± 0.29 (layer 4)",
     "token-share": "50 % over the layers, null 10 %. Significant in all 5 layers",

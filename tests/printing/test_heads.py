@@ -56,7 +56,7 @@ def test_the_model_is_loaded_again_and_the_pass_is_said_before_it_starts(folder,
     assert 'id="head-names"' in (folder / "report.html").read_text(encoding="utf-8")
     assert "the repeated-token test reads 8 windows of 40 tokens with the model and " in err
     assert "L1H3" in out
-    assert "8 uniform" in out
+    assert "8 are uniform" in out
     code, again, err = command("heads", folder)
     assert (code, again, err) == (0, out, "")
 
@@ -135,8 +135,8 @@ def test_the_summary_names_the_heads_of_each_kind_best_first(many):
         expected += [f"L{block}H{head}" for block, head in score.index]
     assert [row[0] for row in rows] == expected
     assert len(rows) == (frame.kind != "").sum() == 12
-    title = "10 of 16 heads have a kind (2 induction, 2 duplicate-token, 2 previous-token, 2 attention sink, 2 local); 2 are"
-    assert title in shown(summary(many, frame), 140)
+    title = "(2 induction, 2 duplicate-token, 2 previous-token, 2 attention sink, 2 local); 2 are uniform"
+    assert f"10 of 16 heads have a kind {title}" in shown(summary(many, frame), 140)
     assert [row[1] for row in rows[:5]] == [
         "induction",
         "induction",
