@@ -27,4 +27,4 @@ def test_the_tutorial_runs_and_shows_its_figures(tmp_path):
     assert kinds.count("application/vnd.plotly.v1+json") == len(plotted) == 7
     assert any("minilm on python-docs" in output.get("data", {}).get("text/html", "") for output in given)
     assert any("position  Position explains" in output.get("text", "") for output in given)
-    assert not any(output.output_type == "error" for output in given)
+    assert not any(output.output_type == "error" or output.get("name") == "stderr" for output in given)

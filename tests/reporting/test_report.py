@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from html import unescape
@@ -18,6 +19,7 @@ from armillary import cli
 from armillary.errors import RequestError, StoreError
 from armillary.figures import FIGURES, SECTIONS, Figure, available
 from armillary.measures.errors.shares import Share
+from armillary.reporting.content import command
 from armillary.reporting.heads import heads_of
 from armillary.reporting.kinds import Answer, Plot
 from armillary.reporting.page import inert
@@ -290,8 +292,8 @@ def test_a_page_that_cannot_be_written_is_one_line(run, tmp_path):
 def test_a_report_is_made_without_torch(tmp_path):
     store.write(tmp_path, "states.nc", {"norms": made_up.run_of()["norms"].to_dataset()}, {"model": "m"})
     code = "import sys; from armillary.cli import main\ntry: main()\nfinally: print('torch' in sys.modules)"
-    command = [sys.executable, "-c", code, "report", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    line = [sys.executable, "-c", code, "report", str(tmp_path)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [f"report: {tmp_path / 'report.html'}", "False"]
 
@@ -303,7 +305,26 @@ def test_the_footer_has_all_provenance_and_the_command(tmp_path):
     footer = text[text.index("<footer") : text.index("</footer>")]
     assert "<tr><th>seed</th><td>7</td></tr>" in footer
     assert "<tr><th>note</th><td>–</td></tr>" in footer
-    assert f"<pre>armillary survey m --seed 7\narmillary report {tmp_path}</pre>" in footer
+    assert "<pre>armillary survey m --seed 7\n" in footer
+    assert f"\narmillary report {tmp_path}</pre>" in footer
+
+
+def test_the_commands_of_a_page_are_those_that_made_each_part_of_the_run(run, tmp_path):
+    whole = run.results.copy()
+    whole.attrs.update(model="m", command="armillary survey m --heads --out first")
+    whole["travel"].attrs["source"] = "It's a text"
+    lines = command(Run(whole, tmp_path / "my run")).splitlines()
+    folder, text = f"'{tmp_path}/my run'", shlex.quote("It's a text")
+    assert lines[0] == "armillary survey m --heads --out first"
+    assert set(lines[1:-1]) == {
+        f"armillary weights m --run {folder}",
+        f"armillary stores m --run {folder}",
+        f"armillary travel m {text} --run {folder}",
+        f"armillary gaussian {folder}",
+    }
+    assert lines[-1] == f"armillary report {folder}"
+    whole.attrs["command"] = "armillary survey m"
+    assert f"armillary heads {folder}" in command(Run(whole, tmp_path / "my run")).splitlines()
 
 
 def test_a_misspelt_figure_gets_near_names_and_an_unknown_ending_is_refused(run, tmp_path):

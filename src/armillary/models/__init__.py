@@ -6,6 +6,7 @@
 weights for as long as a `with` lasts. `sources` is where a checkpoint comes from.
 """
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -48,4 +49,6 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    with warnings.catch_warnings():  # of bars that a notebook without widgets lacks; none of them is ever shown here
+        warnings.filterwarnings("ignore", "IProgress not found")
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,7 +1,7 @@
 """What the report of one run says: a plot for every figure of the registry that the run has results for."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import plotly.graph_objects as go
@@ -15,6 +15,8 @@ from armillary.reporting.numbers import layers_table
 from armillary.reporting.plots import plotted
 from armillary.reporting.questions import answers, shown_by_default
 from armillary.results.reading import lacking, simulated, why_no_error
+from armillary.results.schema import GROUPS
+from armillary.results.schema.naming import COMMAND as NAMING
 from armillary.results.store import Run
 from armillary.system.texts import numbered, shareable
 from armillary.verdicts.labelled import verdicts_of
@@ -93,10 +95,28 @@ MAKING = ("armillary survey ", "armillary simulate ", "armillary train ")
 
 def command(*runs: Run) -> str:
     """The commands that make the page again: what made the runs, where the command line did, and the report."""
-    commands = [str(run.provenance.get("command", "")) for run in runs]
-    made = [line for line in dict.fromkeys(commands) if line.startswith(MAKING)]
-    folders = [shareable(str(run.folder or "RUN")) for run in runs]
-    return "\n".join([*made, " ".join(["armillary report", *map(quoted, folders)])])
+    made = [line for run in runs for line in making(run)]
+    return "\n".join([*dict.fromkeys(made), " ".join(["armillary report", *map(folder_of, runs)])])
+
+
+def making(run: Run) -> Iterator[str]:
+    """What made a run on the command line, and what added to it what that command does not."""
+    first = str(run.provenance.get("command", ""))
+    if not first.startswith(MAKING):
+        return
+    yield first
+    added = [GROUPS[name].command for name in run.results.children if name in GROUPS]
+    words = {"MODEL": quoted(str(run.provenance.get("model", "MODEL"))), "RUN": folder_of(run)}
+    if "travel" in run.results.children and (text := str(run.results["travel"].attrs.get("source", ""))):
+        words["TEXT"] = quoted(text)
+    for line in dict.fromkeys(added):
+        if "RUN" in line.split() and not (line == NAMING and "--heads" in first):  # such a survey names them itself
+            yield " ".join(words.get(word, word) for word in line.split())
+
+
+def folder_of(run: Run) -> str:
+    """The folder of a run as the shell takes it."""
+    return quoted(shareable(str(run.folder or "RUN")))
 
 
 def quoted(path: str) -> str:

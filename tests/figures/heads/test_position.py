@@ -1,5 +1,6 @@
 """What position does in heads: beside its null, with a band for the logits alone."""
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -44,3 +45,12 @@ def test_smoothness_is_the_mean_over_heads_with_a_band_for_the_logits_alone(resu
         .detail(results)
         .startswith("Energy in frequencies 0 to 10: P Pᵀ 68.6 % (null 22.9 %), P W Pᵀ ")
     )
+
+
+def test_a_head_is_beside_its_own_null_whatever_the_null_of_another(results, changed):
+    own = np.full((4, 4), 0.5)
+    share = own + 0.1
+    own[0, 0], share[3, 3] = 1.0, 0.2
+    run = changed(results, qk_smoothness__argmax_share=share, qk_smoothness__argmax_share_null=own)
+    finding = FIGURES["head-argmax"].finding(run)
+    assert finding == "14 of 16 heads peak at the query more often than circularly shifted"

@@ -27,6 +27,11 @@ def test_independent_factors_are_aligned_like_random_ones_and_aligned_ones_are_n
     assert aligned_like_random(np.where(np.arange(108).reshape(12, 9) % 2, z, 9.0)).verdict == "not determined"
 
 
+def test_heads_whose_queries_and_keys_point_away_from_each_other_are_counted():
+    assert aligned_like_random(np.repeat([9.0, -9.0, 0.0], [5, 2, 3])).share == pytest.approx(0.7)
+    assert aligned_like_random(np.repeat([9.0, -9.0, 0.0], [5, 2, 3])).negative == pytest.approx(0.2)
+
+
 def test_a_head_that_is_zero_says_nothing():
     z = np.array([[np.nan, 8.0, 9.0], [8.0, -9.0, 7.0], [8.0, -9.0, 7.0]])
     assert aligned_like_random(z).share == 1
