@@ -23,6 +23,7 @@ from armillary.results.two_runs import (
     same_groups,
     same_windows,
 )
+from armillary.system.threads import one_core_each
 
 WITHOUT = "_without"
 DEPTHS = ("layer", "block", "step")
@@ -196,6 +197,8 @@ def difference_error(one: xr.Dataset, other: xr.Dataset, name: str) -> xr.DataAr
 def angles(one: Run, other: Run) -> xr.Dataset:
     """The angles between the positional bases, with the layers that meet."""
     rows = matching_layers(*(run.results["residual"].sizes["layer"] for run in (one, other)))
-    found = position_angles(one, other, list(zip(*(map(int, index) for index in rows), strict=True)))
+    pairs = list(zip(*(map(int, index) for index in rows), strict=True))
+    with one_core_each():  # many small products: threads that wait for a busy core take 20 times as long
+        found = position_angles(one, other, pairs)
     names = {f"layer_{run}": ("layer", index) for run, index in zip(RUNS, rows, strict=True)}
     return found.assign_coords(names) if found.data_vars else found
