@@ -190,22 +190,22 @@ def named(tmp_path_factory):
 PARTS = {
     "states.nc": {
         "layers": ".cards[data-layer='0']",
-        "heads": "text=Not in this run. armillary survey --heads adds it.",
+        "heads": "text=Not in this run. armillary survey --heads makes a run with it.",
         "figures": "text=armillary heads RUN adds it.",
         "ask": "text=Shares of position, context and residual by layer",
         "": ".cards[data-layer='0']",
     },
     "heads.nc": {
-        "layers": "text=Not in this run. armillary survey adds it.",
+        "layers": "text=Not in this run. armillary survey makes a run with it.",
         "heads": "[role=gridcell]",
         "figures": "text=armillary heads RUN adds it.",
-        "ask": "text=Shares by layer: Not in this run. armillary survey adds it.",
+        "ask": "text=Shares by layer: Not in this run. armillary survey makes a run with it.",
         "": "[role=gridcell]",
     },
     "names.nc": {
-        "layers": "text=Not in this run. armillary survey adds it.",
+        "layers": "text=Not in this run. armillary survey makes a run with it.",
         "heads": "[role=gridcell]",
-        "figures": "text=armillary survey --heads adds it.",
+        "figures": "text=armillary survey --heads makes a run with it.",
         "ask": "text=expected a run with /attention, got /",
         "": "[role=gridcell]",
     },

@@ -55,4 +55,4 @@ def test_a_run_keeps_its_verdicts_and_says_what_it_lacks(command, refused, tmp_p
         "expected a run with /qk_smoothness/argmax_share for SZ-EQ8, got one without: `armillary heads RUN` adds"
         in line
     )
-    assert "got none of" in refused(command("claims", "--id", "TW-LN", "--run", str(tmp_path / "nothing")))
+    assert "which does not exist" in refused(command("claims", "--id", "TW-LN", "--run", str(tmp_path / "nothing")))

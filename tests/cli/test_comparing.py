@@ -68,7 +68,7 @@ def test_the_command_prints_json_and_csv(folders, armillary):
 
 
 def test_a_folder_that_is_missing_or_of_another_kind_is_one_line(folders, tmp_path, armillary):
-    for bad, words in ((tmp_path / "none", "got none of "), (tmp_path, "is not a results file of Armillary")):
+    for bad, words in ((tmp_path / "none", "which does not exist"), (tmp_path, "is not a results file of Armillary")):
         if bad.exists():
             (bad / "states.nc").write_text("something else")
         for pair in ((folders[0], bad), (bad, folders[0])):

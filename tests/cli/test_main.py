@@ -11,7 +11,6 @@ import typer
 import armillary as arm
 from armillary._version import __version__
 from armillary.cli import app
-from armillary.results.schema import GROUPS
 
 COMMANDS = ("survey", "show", "measure", "compare", "report", "explore", "figure", "heads", "weights", "stores",
             "travel", "prompt", "plan", "merge", "models", "corpora", "info", "simulate", "claims", "gaussian",
@@ -83,8 +82,10 @@ def test_the_installed_command_answers():
 
 def test_the_installed_command_refuses_in_one_line_and_shows_the_traceback_on_request(tmp_path):
     plain, debug = in_a_process("show", tmp_path), in_a_process("show", tmp_path, "--debug")
-    files = ", ".join(sorted({group.file for group in GROUPS.values()}))
-    expected = f"expected a run in {tmp_path}, got none of {files}: run `armillary survey` first"
+    expected = (
+        f"expected the folder of a run, got {tmp_path}, which holds no results: make a run with "
+        "`armillary survey MODEL --out`"
+    )
     assert (plain.returncode, plain.stdout, plain.stderr) == (2, "", f"armillary: {expected}\n")
     assert debug.returncode != 0
     assert "Traceback (most recent call last)" in debug.stderr

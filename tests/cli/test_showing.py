@@ -72,9 +72,9 @@ def test_show_prints_the_heads_of_a_run_without_states_and_what_adds_the_rest(pa
         if (part / "names.nc").exists()
         else "Attention heads of " in out
     )
-    assert "`armillary survey` adds /residual, /attention, /corpus" in out
+    assert "`armillary survey` makes a run with /residual, /attention, /corpus" in out
     assert ("`armillary heads RUN` adds /repeats" in out) == (not (part / "names.nc").exists())
-    assert ("`armillary survey --heads` adds /head_groups" in out) == (not (part / "heads.nc").exists())
+    assert ("`armillary survey --heads` makes a run with /head_groups" in out) == (not (part / "heads.nc").exists())
     code, out, _ = armillary("show", part, "--json")
     assert (code, len(json.loads(out))) == (0, 8)
 
@@ -82,7 +82,7 @@ def test_show_prints_the_heads_of_a_run_without_states_and_what_adds_the_rest(pa
 def test_show_refuses_a_table_of_layers_where_there_are_none(part, armillary, refused):
     line = refused(armillary("show", part, "--table", "decomposition"))
     assert line.startswith("armillary: expected a run with /variance, got /")
-    assert line.endswith(": `armillary survey` adds it\n")
+    assert line.endswith(": `armillary survey` makes a run with it\n")
     line = refused(armillary("show", part, "--table", "ranks"))
     assert line.endswith(": choose another run, this one has no table\n")
 

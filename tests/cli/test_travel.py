@@ -77,7 +77,10 @@ def test_an_encoder_without_a_head_is_followed(travel, encoder):
         ([" "], "expected at least one word, got an empty prompt: write a text"),
         (["word1 " * 41], "expected at most 40 tokens"),
         (["word1", "--position", "1", "--quiet"], "expected a position from 0 to 0, got 1"),
-        (["word1", "--run", "nowhere"], "expected a run in nowhere, got none of "),
+        (
+            ["word1", "--run", "nowhere"],
+            "expected the folder of a run, got nowhere, which does not exist: check the path",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(travel, model, refused, arguments, message):

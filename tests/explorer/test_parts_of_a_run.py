@@ -40,8 +40,8 @@ def test_a_part_of_a_run_says_what_it_holds_and_what_adds_the_rest(page, part):
     own = [f"armillary {command}" for name, command in commands.items() if name != file]
     asked = ("weights MODEL --run RUN", "travel MODEL TEXT --run RUN", "stores MODEL --run RUN", "gaussian RUN")
     assert added == [*own, *(f"armillary {command}" for command in asked)]
-    assert facts["empty"]["layers"] == "Not in this run. `armillary survey` adds it."
-    assert facts["empty"]["heads"] == "Not in this run. `armillary survey --heads` adds it."
+    assert facts["empty"]["layers"] == "Not in this run. `armillary survey` makes a run with it."
+    assert facts["empty"]["heads"] == "Not in this run. `armillary survey --heads` makes a run with it."
 
 
 def test_every_figure_measure_and_head_of_a_part_is_shown(page):
@@ -59,7 +59,7 @@ def test_a_head_of_names_alone_has_its_scores_and_qk_terms_and_says_what_adds_th
     found = page.get("/api/heads/1/3").json()
     assert [picture["title"] for picture in found["figures"]] == ["QK terms: share of the logits' variance"]
     assert found["missing"] == [
-        "Attention on text: not in this run. `armillary survey --heads` adds it.",
+        "Attention on text: not in this run. `armillary survey --heads` makes a run with it.",
         "Weights: not in this run. `armillary weights MODEL --run RUN` adds it.",
         "Readings: not in this run. `armillary stores MODEL --run RUN` adds it.",
     ]
@@ -83,7 +83,7 @@ def test_what_a_part_does_not_hold_is_refused_with_the_command_that_adds_it(
 ):
     error = client_of(tiny_run.holding(whole, tmp_path / "run", file)).get(f"/api/{path}").json()["error"]
     assert error.startswith(line)
-    assert error.endswith("` adds it") or "choose" in error
+    assert error.endswith(("` adds it", "` makes a run with it")) or "choose" in error
 
 
 def test_a_part_is_asked_what_its_model_alone_can_tell(page, part):
@@ -98,7 +98,7 @@ def test_a_part_is_asked_what_its_model_alone_can_tell(page, part):
         assert found.status_code == (200 if held else 400)
         if not held:
             assert found.json()["error"].startswith(f"expected a run with /{lacking[kind]}, got /")
-            assert found.json()["error"].endswith(": `armillary survey` adds it")
+            assert found.json()["error"].endswith(": `armillary survey` makes a run with it")
 
 
 def test_a_run_without_provenance_is_browsed_and_says_why_its_model_cannot_be_asked(client_of, whole, tmp_path):

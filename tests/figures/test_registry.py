@@ -139,7 +139,7 @@ def test_a_misspelt_name_is_answered_with_the_near_ones(results):
 def test_a_run_without_heads_is_told_which_command_adds_them(results):
     states = results.filter(lambda node: node.name not in ("heads", "mixing", "taxonomy"))
     assert "head-grid" not in {figure.name for figure in available(states)}
-    message = r"got one without: `armillary survey --heads` adds it$"
+    message = r"got one without: `armillary survey --heads` makes a run with it$"
     with pytest.raises(RequestError, match=message):
         plot(states, "head-grid")
     with pytest.raises(RequestError, match=r"got one without: `armillary heads RUN` adds it$"):

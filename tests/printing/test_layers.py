@@ -194,6 +194,7 @@ def test_the_first_table_is_one_panel_of_80_columns_and_says_what_adds_the_rest(
 def test_a_run_without_layers_is_refused_with_the_command_that_adds_them(run):
     alone = Run(xr.DataTree.from_dict({"/norms": run.results["norms"].to_dataset()}))
     with pytest.raises(
-        arm.RequestError, match=r"^expected a run with /variance, got /norms: `armillary survey` adds it$"
+        arm.RequestError,
+        match=r"^expected a run with /variance, got one without: `armillary survey` makes a run with it$",
     ):
         table(alone)

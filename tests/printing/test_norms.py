@@ -51,6 +51,7 @@ def test_without_sampled_states_and_a_head_nothing_is_said_of_them(run):
 def test_a_run_without_norms_is_told_which_command_adds_them(run):
     bare = Run(run.results.filter(lambda node: node.name == "norms"))
     with pytest.raises(
-        RequestError, match=r"^expected a run with /norm_geometry, got /norms: `armillary weights MODEL --run RUN` adds"
+        RequestError,
+        match=r"^expected a run with /norm_geometry, got one without: `armillary weights MODEL --run RUN` adds",
     ):
         norm_rows(bare)

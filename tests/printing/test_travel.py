@@ -85,7 +85,7 @@ def test_a_run_without_paths_is_told_which_command_adds_them(run):
     bare = Run(run.results.filter(lambda node: node.name == "norms"))
     with pytest.raises(
         RequestError,
-        match=r"^expected a run with /travel, got /norms: `armillary travel MODEL TEXT --run RUN` adds it$",
+        match=r"^expected a run with /travel, got one without: `armillary travel MODEL TEXT --run RUN` adds it$",
     ):
         rows(bare)
 

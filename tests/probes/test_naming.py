@@ -142,7 +142,10 @@ def test_a_run_named_by_an_earlier_version_gets_what_it_lacks(run_of, random_mod
 def test_runs_that_cannot_be_named_are_refused(run_of, random_model):
     view = random_model(5)
     text = np.random.default_rng(0).integers(211, size=(8, 12))
-    with pytest.raises(RequestError, match=r"expected a run with /heads, got /.*: `armillary survey --heads` adds it"):
+    with pytest.raises(
+        RequestError,
+        match=r"expected a run with /heads, got one without: `armillary survey --heads` makes a run with it",
+    ):
         arm.heads(arm.survey(view, text, progress=False), view)
     run = run_of(view)
     with pytest.raises(RequestError, match="got one made in memory: give it as view"):
@@ -153,5 +156,7 @@ def test_runs_that_cannot_be_named_are_refused(run_of, random_model):
 
 def test_heads_that_stand_alone_cannot_be_named_without_their_windows(view):
     alone = store.Run(store.tree_of({"heads": xr.Dataset({"entropy": (("block", "head"), np.ones((2, 4)))})}, {}))
-    with pytest.raises(RequestError, match=r"expected a run with /corpus, got /heads: `armillary survey` adds it"):
+    with pytest.raises(
+        RequestError, match=r"expected a run with /corpus, got one without: `armillary survey` makes a run with it"
+    ):
         naming.named(alone, view, progress=False)

@@ -12,7 +12,8 @@ from armillary.reporting.content import missing, run_report
 from armillary.reporting.page import page
 from armillary.reporting.prose import coded
 
-SURVEY, HEADS, NAMES = (f"`armillary {line}` adds it." for line in ("survey", "survey --heads", "heads RUN"))
+SURVEY, HEADS = (f"`armillary {line}` makes a run with it." for line in ("survey", "survey --heads"))
+NAMES = "`armillary heads RUN` adds it."
 ADDED = ("weights MODEL --run RUN", "travel MODEL TEXT --run RUN", "stores MODEL --run RUN", "gaussian RUN")
 ASKED = [f"`armillary {line}` adds it." for line in ADDED]
 HELD = {"states.nc": [HEADS, NAMES], "heads.nc": [SURVEY, NAMES], "names.nc": [SURVEY, HEADS]}
@@ -56,7 +57,7 @@ def test_a_part_is_compared_with_itself(part):
     run, commands = part
     report = comparison_report(run, run)
     assert all(plot.figure is not None for plot in report.plots)
-    assert [sentence.partition("adds")[0].split("`")[1] for sentence in report.missing] == 2 * [
+    assert [sentence.split("`")[1] for sentence in report.missing] == 2 * [
         command.split("`")[1] for command in commands
     ]
     asked = [answer.question for answer in report.answers]

@@ -100,10 +100,12 @@ def test_what_is_missing_is_named_with_the_command_that_adds_it():
     results = tree(norms=curve(norm=[1]))
     require(results, "norms")
     with pytest.raises(
-        RequestError, match=r"^expected a run with /taxonomy, got /norms: `armillary heads RUN` adds it$"
+        RequestError, match=r"^expected a run with /taxonomy, got one without: `armillary heads RUN` adds it$"
     ):
         require(results, "norms", "taxonomy")
-    with pytest.raises(RequestError, match=r"^expected a run with /residual, got nothing: `armillary survey` adds it$"):
+    with pytest.raises(
+        RequestError, match=r"^expected a run with /residual, got one without: `armillary survey` makes a run with it$"
+    ):
         require(tree(), "residual")
 
 

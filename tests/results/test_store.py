@@ -208,14 +208,24 @@ def test_another_programs_hdf5_file_is_refused(tmp_path):
         arm.open(tmp_path)
 
 
-def test_a_folder_without_results_says_what_to_do(tmp_path):
-    files = ", ".join(sorted({group.file for group in GROUPS.values()}))
-    for missing in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(StoreError, match=f"got none of {files}: run `armillary survey` first$"):
-            arm.open(missing)
-    (tmp_path / "checkpoint").mkdir()
-    with pytest.raises(StoreError, match=r"its survey was interrupted, resume it with --resume$"):
-        arm.open(tmp_path)
+def test_a_folder_without_results_says_what_it_is_and_what_to_do(tmp_path):
+    run = tmp_path / "run"
+    make = r"`armillary survey MODEL --out`$"
+    with pytest.raises(StoreError, match=rf"^expected the folder of a run, got .*run, which does not exist: .*{make}"):
+        arm.open(run)
+    run.mkdir()
+    with pytest.raises(StoreError, match=rf"got .*run, which holds no results: make a run with {make}"):
+        arm.open(run)
+    (run / "heads.nc").touch()
+    with pytest.raises(StoreError, match=r"got .*heads.nc, a file: give its folder, .*run$"):
+        arm.open(run / "heads.nc")
+    (run / "heads.nc").unlink()
+    (run / "part").mkdir()
+    with pytest.raises(StoreError, match=r"got .*run, one part of a survey: join all parts with `armillary merge`$"):
+        arm.open(run)
+    (run / "checkpoint").mkdir()
+    with pytest.raises(StoreError, match=r"got .*run, whose survey was interrupted: resume it with --resume$"):
+        arm.open(run)
 
 
 def test_a_write_that_fails_half_way_leaves_the_older_file(groups, folder, monkeypatch):

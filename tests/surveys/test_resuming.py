@@ -23,7 +23,10 @@ def test_an_interrupted_run_is_resumed_to_the_same_bits(view, text, tmp_path, mo
         StoreError, match=r"^expected a folder without a run, got .*, which holds an unfinished one: add --resume"
     ):
         arm.survey(view, text[:50], out=tmp_path, progress=False)
-    with pytest.raises(StoreError, match=r"^expected a run in .*, got none of .*states.nc.*: .*--resume"):
+    with pytest.raises(
+        StoreError,
+        match=r"^expected the folder of a run, got .*, whose survey was interrupted: resume it with --resume$",
+    ):
         arm.open(tmp_path)
     with pytest.raises(
         StoreError, match=r"^expected an unfinished run of this model, text and settings in .*, got one of others"

@@ -39,8 +39,9 @@ def heads(
     if not head_tables.only_named(opened.results):
         opened = named(opened, progress=not quiet, **asdict(trust))
     frame = head_tables.heads_table(opened, kind)
-    printed = head_tables.printed if every else head_tables.summary
-    form.show_rows(lambda: printed(opened, frame), frame)
+    form.show_rows(
+        lambda: head_tables.printed(opened, frame) if every else head_tables.summary(opened, frame, kind), frame
+    )
 
 
 @spread

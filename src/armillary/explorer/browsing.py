@@ -14,6 +14,7 @@ from armillary.reporting.content import missing
 from armillary.reporting.plots import naming
 from armillary.results.reading import array, has, require, simulated
 from armillary.results.schema import GROUPS
+from armillary.results.schema.kinds import adding
 from armillary.results.schema.naming import KINDS
 from armillary.results.store import Run
 from armillary.system.texts import short
@@ -76,7 +77,7 @@ def why_empty(results: xr.DataTree, group: str) -> str:
     """What a view says that has nothing to show."""
     if simulated(results):
         return "Not in this run: a simulation has no model. Its figures show what it holds."
-    return f"Not in this run. `{GROUPS[group].command}` adds it."
+    return f"Not in this run. {adding(GROUPS[group].command)}."
 
 
 def layer_count(results: xr.DataTree) -> int:
@@ -105,7 +106,7 @@ def figure(run: Run, name: str) -> dict[str, Any]:
     if name in FIGURES and name not in offered:
         lacking = next(path for path in FIGURES[name].needs if not has(run.results, path))
         command = GROUPS[lacking.partition("/")[0]].command
-        raise Unknown(f"expected a run with /{lacking} for {name}, got one without: `{command}` adds it")
+        raise Unknown(f"expected a run with /{lacking} for {name}, got one without: {adding(command)}")
     if name not in offered:
         raise Unknown(f"expected a figure of this run, got {name!r}: {did_you_mean(name, offered)}")
     chosen = offered[name]

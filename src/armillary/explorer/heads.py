@@ -15,6 +15,7 @@ from armillary.results.kinds import DECIDING, KIND, kinds_of
 from armillary.results.reading import array, has, label_of, numbers, require, row_of
 from armillary.results.schema import GROUPS
 from armillary.results.schema.heads import SCALARS
+from armillary.results.schema.kinds import adding
 from armillary.results.schema.naming import KINDS, SCORES
 from armillary.results.schema.stores import SIDE_NAMES
 from armillary.results.schema.weights import SHOWN
@@ -121,7 +122,7 @@ def head(run: Run, block: int, number: int) -> dict[str, Any]:
 
 def lacking(path: str) -> str:
     """What a head's page does not have, and the command that adds it."""
-    return f"{PAGE[path]}: not in this run. `{GROUPS[path.partition('/')[0]].command}` adds it."
+    return f"{PAGE[path]}: not in this run. {adding(GROUPS[path.partition('/')[0]].command)}."
 
 
 def head_picture(results: xr.DataTree, path: str, at: dict[str, int]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from armillary.figures.states import shares as states
 from armillary.figures.weights import localization, matrices, products, rotary, stores
 from armillary.results.reading import has
 from armillary.results.schema import GROUPS
+from armillary.results.schema.kinds import adding
 
 ERRORS = "Bands: 95 %, each layer by itself. ± and “significant” in a title: 95 %, all layers jointly."
 """How errors are to be read, in the figures and in their titles; for whoever shows them."""
@@ -65,7 +66,7 @@ def plot(results: xr.DataTree, name: str, theme: str = "light") -> go.Figure:
     if name in FIGURES:
         missing = [path for path in FIGURES[name].needs if not has(results, path)]
         command = GROUPS[missing[0].partition("/")[0]].command
-        raise RequestError(f"expected a run with {', '.join(missing)} for {name}, got one without: `{command}` adds it")
+        raise RequestError(f"expected a run with {', '.join(missing)} for {name}, got one without: {adding(command)}")
     raise RequestError(f"expected a figure of this run, got {name!r}: {did_you_mean(name, offered)}")
 
 

@@ -122,7 +122,7 @@ def compared_curve(name: str, results: xr.DataTree) -> Estimate:
 
 def run_names(one: Run, other: Run) -> tuple[str, str]:
     """What two runs are called beside each other, never the same: by title, else by what tells them apart."""
-    titles = one.title, other.title
+    titles = one.subject, other.subject
     random = [bool(run.provenance.get("random_weights")) for run in (one, other)]
     if random[0] != random[1] or (random[0] and titles[0] != titles[1]):
         kinds = ["random weights" if twin else "trained" for twin in random]
@@ -142,8 +142,8 @@ def run_names(one: Run, other: Run) -> tuple[str, str]:
 
 def told_apart(one: Run, other: Run) -> tuple[str, str]:
     """In brackets what tells each of two runs of one title apart; nothing where titles differ or nothing tells."""
-    first, second = (name.removeprefix(one.title).removeprefix(", ") for name in run_names(one, other))
-    return ("", "") if one.title != other.title or second == "second" else (f" ({first})", f" ({second})")
+    first, second = (name.removeprefix(one.subject).removeprefix(", ") for name in run_names(one, other))
+    return ("", "") if one.subject != other.subject or second == "second" else (f" ({first})", f" ({second})")
 
 
 APART = {

@@ -113,13 +113,16 @@ def kinds_changed(kinds: xr.Dataset) -> str:
 def named(comparison: xr.DataTree) -> Text:
     """Which run is which, and what they differ in."""
     about = comparison.attrs
-    return Text(f"one:   {about['one']}\nother: {about['other']}\nThe runs differ in {about['differ_in']}.")
+    said = [f"one:   {about['one']}", f"other: {about['other']}", f"The runs differ in {about['differ_in']}."]
+    return Text("\n".join(line for line in (*said, about["held_by_one"]) if line))
 
 
 def verdict(found: list[Change]) -> str:
     """How many results differ anywhere, in one sentence."""
     if not found:
         return "No result has an error in both runs: nothing can be tested."
+    if all(each.z == 0 for each in found):
+        return f"All {len(found)} results that have an error are identical."
     differing = sum(each.differs > 0 for each in found)
     return f"{differing} of {len(found)} results differ significantly somewhere (false discovery rate 5 % per result)."
 
@@ -141,6 +144,8 @@ def captions(about: Mapping[Any, Any], found: list[Change]) -> Iterator[str]:
     if found:
         yield "SE: standard error of the difference."
     yield from about["notes"].splitlines()[1:2]
+    if about["depths"]:
+        yield about["depths"]
     yield (
         "--all prints every result, layer by layer, heads, ranges and angles; --json gives every number, --csv those "
         "of the results."

@@ -125,7 +125,7 @@ def range_tables(comparison: xr.DataTree) -> list[Panels]:
     for _, part in shown.groupby(["group", "result"], sort=False):
         layers = tuple(meeting(*met) for met in zip(part.at_one, part.at_other, strict=True))
         tables.setdefault(layers, []).extend(ranges(part))
-    title = "Value [leave-one-group-out range]; no test is made"
+    title = "Value [range as parts of the documents are left out]; no interval, and no test is made"
     return [table_of(title, list(layers), columns) for layers, columns in tables.items()]
 
 

@@ -1,5 +1,7 @@
 """The tables of heads: one row per head, as data and as they are printed."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -11,7 +13,8 @@ from armillary.results.kinds import DECIDING, UNIFORM, counted_kinds, has_kind, 
 from armillary.results.reading import array, draws, has, label_of, require
 from armillary.results.schema.heads import PLAIN, SCALARS
 from armillary.results.schema.naming import KINDS, REPEATED, SCORES
-from armillary.results.store import Run
+from armillary.results.store import Run, opened
+from armillary.system.texts import numbered
 
 DOMINANT = "dominant QK term"
 FEW = 5
@@ -29,12 +32,15 @@ def only_named(results: xr.DataTree) -> bool:
     return "taxonomy" in results.children and not {"heads", "head_groups"} <= set(results.children)
 
 
-def heads_table(run: Run, kind: str | None = None) -> pd.DataFrame:
+def heads_table(run: Run | str | Path, kind: str | None = None) -> pd.DataFrame:
     """One row per head, or per head of one kind: its kind, its scores and what it does on text, each with its error.
+
+    A head is of a kind whose threshold it passes, be it the one that names it or another of its labels.
 
     A run may lack the kinds or what heads do on text; then it has fewer columns.
     """
     wanted = stored_kind(kind)
+    run = opened(run)
     held = run.results.children
     require(run.results, "taxonomy" if wanted or "heads" not in held else "heads")
     named = [name for name in ("kind", "labels") if has(run.results, f"taxonomy/{name}")]
@@ -47,7 +53,14 @@ def heads_table(run: Run, kind: str | None = None) -> pd.DataFrame:
         columns |= dominant(array(run.results, "constituents/share"))
     index = pd.MultiIndex.from_product([range(size) for size in shape], names=["block", "head"])
     frame = pd.DataFrame({name: values.values.ravel() for name, values in columns.items()}, index=index)
-    return frame[frame.kind == wanted] if wanted else frame
+    return frame[of_kind(frame, wanted)] if wanted else frame
+
+
+def of_kind(frame: pd.DataFrame, kind: str) -> pd.Series:
+    """Which heads are of a kind, by their first or by another of their labels."""
+    if "labels" not in frame:
+        return frame.kind == kind
+    return frame.labels.str.split(", ").apply(lambda labels: kind in labels)
 
 
 def stored_kind(kind: str | None) -> str | None:
@@ -70,29 +83,33 @@ def dominant(share: xr.DataArray) -> dict[str, xr.DataArray]:
     }
 
 
-def summary(run: Run, frame: pd.DataFrame) -> Panels:
+def summary(run: Run, frame: pd.DataFrame, kind: str | None = None) -> Panels:
     """The best heads of each kind for a terminal, five a kind unless one kind was asked for; all where there are none.
 
     The caption counts the others.
     """
     if "kind" not in frame:
         return printed(run, frame)
-    ranked = best_first(frame)
-    few = ranked if ranked.kind.nunique() == 1 else ranked.groupby("kind", sort=False).head(FEW)
+    wanted = stored_kind(kind)
+    ranked = by_score(frame, wanted) if wanted else best_first(frame)
+    few = ranked if wanted else ranked.groupby("kind", sort=False).head(FEW)
+    left = ranked.drop(few.index)
     columns = [*names_of(few), *estimates("score %", 100 * few.deciding, 100 * few.deciding_se, 1)]
     none = "No head of this model has this kind.\n" if frame.empty else ""
-    return Panels(title(run), columns + terms(few), none + caption(run, left=len(ranked) - len(few)))
+    return Panels(title(run), columns + terms(few), none + caption(run, left))
 
 
 def best_first(frame: pd.DataFrame) -> pd.DataFrame:
     """The heads that have a kind, in the order of the kinds, with the score that decides it, highest first."""
-    parts = []
-    for kind in KINDS:
-        name = DECIDING[kind].partition("/")[2]
-        scores = [frame[each] if each in frame else pd.Series(np.nan, frame.index) for each in (name, f"{name}_se")]
-        part = frame.assign(deciding=scores[0], deciding_se=scores[1])[frame.kind == kind]
-        parts.append(part.sort_values("deciding", ascending=False, kind="stable"))
-    return pd.concat(parts)
+    return pd.concat([by_score(frame[frame.kind == kind], kind) for kind in KINDS])
+
+
+def by_score(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Heads with the score that decides a kind, highest first."""
+    name = DECIDING[kind].partition("/")[2]
+    scores = [frame[each] if each in frame else pd.Series(np.nan, frame.index) for each in (name, f"{name}_se")]
+    ranked = frame.assign(deciding=scores[0], deciding_se=scores[1])
+    return ranked.sort_values("deciding", ascending=False, kind="stable")
 
 
 def printed(run: Run, frame: pd.DataFrame) -> Panels:
@@ -146,9 +163,12 @@ def title(run: Run) -> str:
     return f"{run.title}: {some}{f'; {even} are uniform' if even else ''}"
 
 
-def caption(run: Run, left: int = 0) -> str:
+def caption(run: Run, left: pd.DataFrame | None = None) -> str:
     """How many heads were left out, and how to read the columns."""
-    lines = [f"{left} more heads: --kind sink prints one kind, --all every head."] if left else []
+    lines = []
+    if left is not None and len(left):
+        kind = left.kind.value_counts().index[0]
+        lines.append(f"{numbered(len(left), 'more head')}: --kind {kind} prints one kind, --all every head.")
     lines += scores_explained(run) if "taxonomy" in run.results.children else []
     if "constituents" in run.results.children:
         lines.append(f"{DOMINANT}: query → key, the largest {label_of('constituents/share')}.")

@@ -1,5 +1,7 @@
 """The first table: one row per layer, as data and as it is printed."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -7,17 +9,18 @@ import xarray as xr
 from armillary.printing.numbers import draws_of, heading, number
 from armillary.printing.panels import Column, Panels, estimates
 from armillary.results.reading import array, optional, require, why_no_error
-from armillary.results.store import Run
+from armillary.results.store import Run, opened
 from armillary.system.texts import numbered
 
 GROUPS = ("variance", "position", "norms")
 """What the table needs."""
 
 
-def table(run: Run) -> pd.DataFrame:
+def table(run: Run | str | Path) -> pd.DataFrame:
     """One row per layer: shares of variance, stable rank, relative norm, norm, each with its error and its null."""
-    require(run.results, *GROUPS)
-    variance, position, norms = (run.results[name].to_dataset() for name in GROUPS)
+    results = opened(run).results
+    require(results, *GROUPS)
+    variance, position, norms = (results[name].to_dataset() for name in GROUPS)
     columns: dict[str, xr.DataArray] = {}
     for component in variance.component.values:
         columns[f"{component}_share"] = variance.share.sel(component=component)
@@ -39,7 +42,7 @@ def printed(run: Run, *, wide: bool = False) -> Panels:
     """The table for a terminal: bias-corrected values with their SE; with `wide` also plug-in values and nulls."""
     about, rows = run.provenance, table(run)
     read = f"{numbered(about['contexts'], 'window')} of {about['length']} tokens"
-    title = f"{about['model']} on {about['corpus']}: {read}"
+    title = f"{run.title}: {read}"
     layers = Column("layer", [str(layer) for layer in rows.index])
     return Panels(title, [layers, *(all_columns(rows) if wide else first_columns(rows))], caption(run, wide=wide))
 
@@ -94,6 +97,8 @@ def caption(run: Run, *, wide: bool = False) -> str:
     if optional(run.results, "norms/norm_se") is not None and np.isfinite(array(run.results, "norms/norm_se")).any():
         over = draws_of(str(run.provenance.get("groups", "")))
         lines.insert(0, f"SE: standard error over {over}. –: not estimable, position is within 3 SE of 0.")
+    if (table(run).rank_stable_corrected < 1).any():
+        lines.append("A bias-corrected stable rank may fall a little below 1, the least that one direction has.")
     if wide:
         lines.append(
             "plug-in: the documents' own formula, with its small-sample bias. "

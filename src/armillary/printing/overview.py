@@ -10,6 +10,7 @@ from rich.text import Text
 from armillary.printing import heads, layers, simulation, stores, sweep, training, travel, weights
 from armillary.results.reading import lacking, simulated
 from armillary.results.schema import GROUPS
+from armillary.results.schema.kinds import adding
 from armillary.results.store import Run
 
 DECOMPOSITION = "decomposition"
@@ -72,4 +73,4 @@ def contents(run: Run) -> Table:
 def missing(run: Run) -> str:
     """What the run does not hold, by the command that adds it."""
     named = {command: ", ".join(f"/{name}" for name in names) for command, names in lacking(run.results).items()}
-    return "\n".join(f"`{command}` adds {names}." for command, names in named.items())
+    return "\n".join(f"{adding(command, names)}." for command, names in named.items())

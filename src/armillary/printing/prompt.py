@@ -115,7 +115,7 @@ def _layer(prompt: xr.Dataset, block: int, head: int | None, mean: str, words: b
     return {
         "entropy": float(head_mean(entropy[:, :, None], weight).mean()),
         "mass_first": float(pattern[1:, 0].mean()) if len(pattern) > 1 else float("nan"),
-        "mass_self": float(np.diagonal(pattern).mean()),
+        "mass_self": float(np.diagonal(pattern)[1:].mean()) if len(pattern) > 1 else float("nan"),
         "angle_correlation": angle_correlation(
             prompt.states.values[block].astype(np.float64), plain, prompt.allowed.values[block]
         ),

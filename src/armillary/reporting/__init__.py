@@ -6,8 +6,7 @@ from armillary.errors import RequestError
 from armillary.reporting.comparison import comparison_report
 from armillary.reporting.content import run_report
 from armillary.reporting.page import page
-from armillary.results.store import Run
-from armillary.results.store import open as open_run
+from armillary.results.store import Run, opened
 from armillary.system.files import write_text
 from armillary.system.threads import one_core_each
 
@@ -30,11 +29,6 @@ def report(run: Run | str | Path, out: str | Path | None = None, other: Run | st
         content = run_report(first) if other is None else comparison_report(first, opened(other))
     write_text(path, page(content))
     return path
-
-
-def opened(run: Run | str | Path) -> Run:
-    """The run itself, or the one of a folder."""
-    return run if isinstance(run, Run) else open_run(run)
 
 
 __all__ = ["PAGE", "report"]

@@ -89,8 +89,8 @@ def small_curves(answers: list[Answer], angles: list[Answer]) -> Iterator[str]:
 def page_title(one: Run, other: Run) -> str:
     """Both runs by name; what they have in common is said once."""
     first, second = run_names(one, other)
-    if one.title == other.title:
-        return f"{one.title}: {first.removeprefix(one.title)[2:]} and {second.removeprefix(one.title)[2:]}"
+    if one.subject == other.subject:
+        return f"{one.subject}: {first.removeprefix(one.subject)[2:]} and {second.removeprefix(one.subject)[2:]}"
     return f"{first}, and {second}"
 
 

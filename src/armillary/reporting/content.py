@@ -16,6 +16,7 @@ from armillary.reporting.plots import plotted
 from armillary.reporting.questions import answers, shown_by_default
 from armillary.results.reading import lacking, simulated, why_no_error
 from armillary.results.schema import GROUPS
+from armillary.results.schema.kinds import adding
 from armillary.results.schema.naming import COMMAND as NAMING
 from armillary.results.store import Run
 from armillary.system.texts import numbered, shareable
@@ -58,7 +59,7 @@ def figure_plot(figure: Figure, results: xr.DataTree) -> Plot:
 def missing(results: xr.DataTree) -> list[str]:
     """What a run does not hold, one sentence for each command that adds it."""
     return [
-        f"Not in this run: {', '.join(f'/{name}' for name in names)}. `{line}` adds it."
+        f"Not in this run: {', '.join(f'/{name}' for name in names)}. {adding(line)}."
         for line, names in lacking(results).items()
     ]
 

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from armillary.errors import RequestError, reason
-from armillary.results.store import Run
+from armillary.results.store import Run, opened
 from armillary.system.files import write_bytes
 
 FORMATS = ("svg", "pdf", "png")
@@ -12,7 +12,7 @@ WIDTH = 800
 """Width of a picture in pixels; a PNG has twice as many dots each way."""
 
 
-def figure(run: Run, name: str, out: str | Path | None = None, theme: str = "light") -> Path:
+def figure(run: Run | str | Path, name: str, out: str | Path | None = None, theme: str = "light") -> Path:
     """Write one figure of a run, with its finding as title, and return the path of the file.
 
     The ending of `out` chooses the format: .svg, .pdf or .png; without `out` it is NAME.svg in the current folder.
@@ -23,7 +23,7 @@ def figure(run: Run, name: str, out: str | Path | None = None, theme: str = "lig
     kind = path.suffix.removeprefix(".").lower()
     if kind not in FORMATS:
         raise RequestError(f"expected a file name that ends in .{', .'.join(FORMATS)}, got {path}: change its ending")
-    picture = drawn(run, name, kind, theme)
+    picture = drawn(opened(run), name, kind, theme)
     write_bytes(path, picture)
     return path
 

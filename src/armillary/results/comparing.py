@@ -1,6 +1,7 @@
 """Two runs side by side: every result that has an error, a range or a null, and where the two differ significantly."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
@@ -12,12 +13,14 @@ from armillary.measures.errors.testing import discoveries, p_values
 from armillary.results.angles import position_angles
 from armillary.results.kinds import KIND, kinds_apart
 from armillary.results.reading import LEVEL, WINDOWS, array, draws, has, kept, row_of, simulated
-from armillary.results.store import Run, tree_of
+from armillary.results.store import Run, opened, tree_of
 from armillary.results.two_runs import (
     RUNS,
     both_hold,
+    depths_explained,
     described,
     differing_settings,
+    held_by_one,
     notes,
     outliers_kept_in,
     same_groups,
@@ -31,7 +34,7 @@ BESIDE = ("_se", "_low", "_high", "_null", "_null_rotation", "_null_covariance",
 """What may stand beside a result: standard error, lowest and highest with a group left out, nulls, noise floor."""
 
 
-def compare(one: Run, other: Run) -> xr.DataTree:
+def compare(one: Run | str | Path, other: Run | str | Path) -> xr.DataTree:
     """Two runs of any kind side by side: other text, model, checkpoint, random weights, seed or rule for outliers.
 
     In each group that both runs hold, for every result X along layers or blocks that has something beside it: `X_one`
@@ -48,6 +51,7 @@ def compare(one: Run, other: Run) -> xr.DataTree:
     runs are compared at the steps that both have. The
     attribute `notes` says how to read the numbers, above all whether the two errors are independent.
     """
+    one, other = opened(one), opened(other)
     refuse_nothing_in_common(one, other)
     paired = same_groups(one, other)
     groups: dict[str, xr.Dataset] = {}
@@ -65,6 +69,8 @@ def compare(one: Run, other: Run) -> xr.DataTree:
         "same_windows": same_windows(one, other),
         "paired": paired,
         "outliers_kept_in": outliers_kept_in(one, other),
+        "held_by_one": " ".join(held_by_one(one, other)),
+        "depths": " ".join(depths_explained(one, other)),
         "notes": "\n".join(notes(one, other, groups["angles"], left_out)),
     }
     return tree_of(groups, about)

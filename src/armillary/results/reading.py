@@ -11,6 +11,7 @@ from armillary.measures.errors.jackknife import FEWEST, effective_groups, half_w
 from armillary.measures.heldout import FOLDS
 from armillary.measures.massive import TIMES, first_ratio
 from armillary.results.schema import GROUPS, Variable
+from armillary.results.schema.kinds import adding
 
 LEVEL = 0.95
 """Level of every interval that is drawn or quoted."""
@@ -74,8 +75,7 @@ def require(results: xr.DataTree, *groups: str) -> None:
     """Refuse a run that lacks a group, with the command that adds it."""
     lacking = [name for name in groups if name not in results.children]
     if lacking:
-        held = ", ".join(f"/{name}" for name in results.children) or "nothing"
-        raise RequestError(f"expected a run with /{lacking[0]}, got {held}: `{GROUPS[lacking[0]].command}` adds it")
+        raise RequestError(f"expected a run with /{lacking[0]}, got one without: {adding(GROUPS[lacking[0]].command)}")
 
 
 def simulated(results: xr.DataTree) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from armillary.results.labels import AXES
 from armillary.results.schema import FORMAT, GROUPS, Group
+from armillary.results.schema.kinds import adding
 
 HEAD = f"""# The schema of a run
 
@@ -39,7 +40,7 @@ def axes_table() -> str:
 def group_section(name: str, group: Group) -> str:
     """One group: what it is about, who makes it, its variables."""
     made = ", ".join(f"`{measure.__name__}`" for measure in group.measures)
-    added = f"`{group.command}` adds it."
+    added = f"{adding(group.command)}."
     by = f"Measured by {made} from {', '.join(f'`/{source}`' for source in group.inputs)}." if made else "Captured."
     rows = [
         (

@@ -39,7 +39,12 @@ class Run:
 
     @property
     def title(self) -> str:
-        """Model and text, as far as the run has them: smollm2 on wikitext2; smollm2. Or what it simulates."""
+        """Model and text, as far as the run has them, and whether weights are random. Or what it simulates."""
+        return f"{self.subject}{' (random weights)' if self.provenance.get('random_weights') else ''}"
+
+    @property
+    def subject(self) -> str:
+        """Model and text: smollm2 on wikitext2; smollm2; the same for trained and random weights."""
         if simulation := simulated(self.results):
             return f"Simulated {simulation}"
         model, corpus = (short(str(self.provenance.get(key) or "")) for key in ("model", "corpus"))
@@ -120,17 +125,31 @@ def open(folder: str | Path) -> Run:
     return Run(tree_of(groups, attributes), folder)
 
 
+def opened(run: Run | str | Path) -> Run:
+    """The run itself, or the one of a folder."""
+    return run if isinstance(run, Run) else open(run)
+
+
 def files_of(folder: Path) -> list[Path]:
     """The files of results in a folder, any of them; refuses a folder that holds none."""
     files = sorted({group.file for group in GROUPS.values()})
     found = [folder / file for file in files if (folder / file).exists()]
     if not found:
-        unfinished = (folder / "checkpoint").exists()
-        raise StoreError(
-            f"expected a run in {folder}, got none of {', '.join(files)}: "
-            + ("its survey was interrupted, resume it with --resume" if unfinished else "run `armillary survey` first")
-        )
+        raise StoreError(f"expected the folder of a run, got {folder}, {without_results(folder)}")
     return found
+
+
+def without_results(folder: Path) -> str:
+    """What a place is that holds no results, and what to do."""
+    if not folder.exists():
+        return "which does not exist: check the path, or make a run there with `armillary survey MODEL --out`"
+    if not folder.is_dir():
+        return f"a file: give its folder, {folder.parent}"
+    if (folder / "checkpoint").exists():
+        return "whose survey was interrupted: resume it with --resume"
+    if (folder / "part").exists():
+        return "one part of a survey: join all parts with `armillary merge`"
+    return "which holds no results: make a run with `armillary survey MODEL --out`"
 
 
 def read(folder: Path, *, measured: bool = True) -> dict[Path, xr.DataTree]:

@@ -116,6 +116,14 @@ def notes(one: Run, other: Run, angles: xr.Dataset, left_out: list[str]) -> Iter
         yield f"Not compared, because their axes differ: {', '.join(left_out)}."
 
 
+def held_by_one(one: Run, other: Run) -> Iterator[str]:
+    """Which groups of results only one of two runs holds."""
+    for name, run, beside in zip(RUNS, (one, other), (other, one), strict=True):
+        only = [f"/{group}" for group in run.results.children if group not in beside.results.children]
+        if only:
+            yield f"Only {name if name == 'one' else 'the other'} holds {', '.join(only)}."
+
+
 def depths_explained(one: Run, other: Run) -> Iterator[str]:
     """How models of different depth are compared."""
     for group, axis in (("residual", "layer"), ("heads", "block")):

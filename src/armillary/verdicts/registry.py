@@ -9,6 +9,7 @@ import xarray as xr
 from armillary.errors import RequestError, did_you_mean
 from armillary.results.reading import has
 from armillary.results.schema import GROUPS
+from armillary.results.schema.kinds import adding
 from armillary.verdicts import (
     bao_bounds,
     bao_moments,
@@ -80,7 +81,7 @@ def refuse_lacking(claims: Iterable[Claim], results: xr.DataTree | None) -> None
             )
         if lacked := [path for path in each.needs if not has(results, path)]:
             raise RequestError(
-                f"expected a run with /{lacked[0]} for {each.id}, got one without: `{command_for(lacked[0])}` adds it"
+                f"expected a run with /{lacked[0]} for {each.id}, got one without: {adding(command_for(lacked[0]))}"
             )
 
 
@@ -116,5 +117,5 @@ def finding(one: Claim, seed: int, results: xr.DataTree | None) -> Finding:
     if results is None:
         return Finding(UNCHECKED, note=f"Needs a run of a trained model: `{command_for(one.needs[0])}` makes one.")
     if lacked := [path for path in one.needs if not has(results, path)]:
-        return Finding(UNCHECKED, note=f"This run lacks /{lacked[0]}: `{command_for(lacked[0])}` adds it.")
+        return Finding(UNCHECKED, note=f"This run lacks /{lacked[0]}: {adding(command_for(lacked[0]))}.")
     return one.answer(results)

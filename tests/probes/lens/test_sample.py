@@ -69,7 +69,9 @@ def test_states_that_do_not_vary_in_enough_directions_are_refused_with_their_ran
 
 def test_a_run_without_states_says_which_command_makes_them(lens_view, lens_run):
     alone = arm.Run(tree_of({"corpus": lens_run.results["corpus"].to_dataset()}, lens_run.provenance))
-    with pytest.raises(RequestError, match="expected a run with /residual, got /corpus: `armillary survey` adds it"):
+    with pytest.raises(
+        RequestError, match="expected a run with /residual, got one without: `armillary survey` makes a run with it"
+    ):
         sample_of(lens_view, alone, 8, 2)
 
 

@@ -9,6 +9,7 @@ from armillary.reporting.questions import heads, more, states, weights
 from armillary.reporting.questions.asking import Question
 from armillary.results.reading import lacking
 from armillary.results.schema import GROUPS
+from armillary.results.schema.kinds import adding
 
 QUESTIONS: tuple[Question, ...] = (*states.QUESTIONS, *heads.QUESTIONS, *weights.QUESTIONS, *more.QUESTIONS)
 """In the order in which a reader asks; the figures of a section are shown in this order too."""
@@ -36,7 +37,7 @@ def not_measured(results: xr.DataTree) -> list[Answer]:
     """The questions whose results this run could hold and does not, each with the command that adds them."""
     commands = lacking(results)
     return [
-        Answer(question.text, NOT_MEASURED, f"`{GROUPS[question.group].command}` adds it", None)
+        Answer(question.text, NOT_MEASURED, adding(GROUPS[question.group].command), None)
         for question in QUESTIONS
         if question.group and question.group in commands.get(GROUPS[question.group].command, ())
     ]

@@ -53,6 +53,11 @@ class Group:
     apart: bool = False
 
 
+def adding(command: str, what: str = "it") -> str:
+    """What a command does for a run that lacks something: add it, or make another run that has it."""
+    return f"`{command}` {'adds' if 'RUN' in command.split() else 'makes a run with'} {what}"
+
+
 def axes(text: str) -> tuple[str, ...]:
     """Axis names from words."""
     return tuple(text.split())
