@@ -199,7 +199,6 @@ def test_a_run_without_heads_can_be_browsed_and_says_what_is_missing(client_of, 
     page = client_of(arm.Run(tree_of(groups, run.provenance)))
     facts = page.get("/api/run").json()
     assert (facts["heads"], facts["blocks"], facts["measures"]) == (0, 2, [])
-    held = ", ".join(f"/{name}" for name in groups)
     for path in ("/api/heads/0/0", "/api/measures/heads/entropy"):
         assert page.get(path).json()["error"] == (
             "expected a run with /heads, got one without: `armillary survey --heads` makes a run with it"
