@@ -1,5 +1,7 @@
 """What the page learns of a prompt, against transformers' own output, closed forms and the weights as they were."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -214,3 +216,36 @@ def test_control_characters_come_back_escaped_and_markup_as_it_is(client, hostil
     labels = [trace["name"] for trace in drawn["data"] if trace.get("name")]
     assert labels
     assert not any("<" in label or ">" in label or "$" in label for label in labels)
+
+
+class Bytes:
+    """A tokenizer of single bytes, written as byte-level vocabularies write them; 256 ends a text."""
+
+    eos_token_id = 256
+
+    def decode(self, tokens, skip_special_tokens=False):
+        return bytes(token for token in tokens if token < 256).decode(errors="replace")
+
+    def convert_ids_to_tokens(self, token):
+        return f"<0x{token:02X}>"
+
+
+@pytest.mark.parametrize(
+    ("cut", "text"), [(0, "so 👋"), (1, "so ⟨F0⟩⟨9F⟩⟨91⟩"), (2, "so ⟨F0⟩⟨9F⟩"), (3, "so ⟨F0⟩"), (4, "so ")]
+)
+def test_a_continuation_that_ends_within_a_letter_shows_its_bytes(cut, text):
+    tokens = list("so 👋".encode())
+    assert asking.with_last_bytes(Bytes(), tokens[: len(tokens) - cut]) == text
+
+
+def test_the_continuation_of_the_page_shows_the_bytes_at_its_end(model, monkeypatch):
+    whole = list("so 👋".encode())
+    view = replace(model.view, tokenizer=Bytes())
+    monkeypatch.setattr(asking, "continuation", lambda *_: Bytes().decode(whole[:-1]))
+    monkeypatch.setattr(asking, "greedy", lambda *_: whole[:-1])
+    assert asking.written(view, np.array([1, 2])) == "so ⟨F0⟩⟨9F⟩⟨91⟩"
+
+
+def test_tokens_that_end_a_text_are_special_and_unknown_words_are_not(model):
+    assert asking.special_positions(Bytes(), np.array([1, 2, 256])) == [2]
+    assert model.look(ASKED | {"prompt": "never word1"}, Waiting())["special"] == []

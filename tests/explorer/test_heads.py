@@ -33,9 +33,15 @@ def test_the_map_opens_with_the_kinds_and_the_score_of_each(whole, page):
     assert facts["measures"][0]["name"] == "taxonomy/kind"
     found = page.get("/api/measures/taxonomy/kind").json()
     group = whole.results["taxonomy"]
-    assert found["kinds"] == group.kind.values.astype(str).tolist()
-    for block, row in enumerate(found["kinds"]):
-        for head, kind in enumerate(row):
+    words = found["kinds"]
+    assert [[kinds[0] if kinds else "" for kinds in row] for row in words] == group.kind.values.astype(str).tolist()
+    for block, row in enumerate(words):
+        for head, kinds in enumerate(row):
+            kind = kinds[0] if kinds else ""
+            labels = [label.strip() for label in str(group.labels.values[block, head]).split(",") if label]
+            assert kinds == labels
+            said = page.get(f"/api/heads/{block}/{head}").json()["kind"]
+            assert said == ", ".join(KINDS[one] for one in kinds)
             score = found["values"][block][head]
             if kind in heads.SCORES:
                 assert score == pytest.approx(float(group[kind].values[block, head]))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from armillary.corpora.tokens import encoded
+from armillary.corpora.tokens import encoded, token_text
 from armillary.errors import RequestError
 from armillary.explorer import answers
 from armillary.explorer.browsing import known_length, longest_prompt
@@ -25,7 +25,7 @@ from armillary.probes import constituents as dissecting
 from armillary.probes.inputs import known_parts
 from armillary.probes.reloading import refuse_another, reloaded
 from armillary.probes.travel import followed
-from armillary.prompts.continuation import continuation
+from armillary.prompts.continuation import continuation, greedy
 from armillary.prompts.ids import Ids, prompt_ids
 from armillary.prompts.lens import token_lens
 from armillary.prompts.prompt import prompt
@@ -39,6 +39,10 @@ KEPT = 500_000_000
 EXAMPLES, EXAMPLE_TOKENS = 4, 128
 CONTINUATION, NEXT, LENS = 20, 10, 5
 """Tokens of a continuation; candidates for the next token; and for what a layer decodes to."""
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+LETTER = 4
+"""What stands for bytes that are no whole letter, and the most bytes of one."""
 
 UNCHANGED = Change()
 
@@ -81,7 +85,8 @@ class Model:
         """The prompt's tokens and words, its shares by layer, and every head's entropy before and after a change."""
         found = answers.look(self._both(asked, job))
         can = {"decodes": has_head(self.view), "continues": has_head(self.view) and self.view.model.can_generate()}
-        return found | can | {"blocks": self.view.n_blocks, "heads": self.view.n_heads}
+        special = special_positions(self.view.tokenizer, self._ids(asked))
+        return found | can | {"blocks": self.view.n_blocks, "heads": self.view.n_heads, "special": special}
 
     def maps(self, asked: dict[str, Any], job: Job) -> dict[str, Any]:
         """The attention of every head of a block, between tokens and between words, before and after a change."""
@@ -129,7 +134,7 @@ class Model:
 
         def made(change: Change) -> str:
             with _interruptible(self.view, job), changed(self.view, change):
-                return escaped(continuation(self.view, ids, CONTINUATION))
+                return written(self.view, ids)
 
         texts = [self._texts((ids.tobytes(), change), partial(made, change)) for change in self._changes(asked)]
         return dict(zip(("before", "after"), texts, strict=False))
@@ -203,6 +208,28 @@ class Model:
                 return Pass(prompt(self.view, ids)[["text", "pattern"]], [])
 
         return self._passes(("window", ids.tobytes()), read).maps
+
+
+def special_positions(tokenizer: Any, ids: Ids) -> list[int]:
+    """Where a prompt has tokens that mark its ends, or a mask: they are tokens and no words."""
+    marks = {getattr(tokenizer, f"{name}_token_id", None) for name in ("bos", "eos", "cls", "sep", "mask")}
+    return [place for place, token in enumerate(ids.tolist()) if token in marks]
+
+
+def written(view: View, ids: Ids) -> str:
+    """The greedy continuation, escaped; where it ends within a letter, with the bytes of that."""
+    text = continuation(view, ids, CONTINUATION)
+    if not text.endswith(REPLACEMENT):
+        return escaped(text)
+    room = CONTINUATION if view.max_length is None else min(CONTINUATION, view.max_length - len(ids))
+    return with_last_bytes(view.tokenizer, greedy(view, ids, room))  # rare, so made twice
+
+
+def with_last_bytes(tokenizer: Any, tokens: list[int]) -> str:
+    """Tokens as text, escaped; the last ones, where they are no whole letter, as their chips would show them."""
+    texts = [str(tokenizer.decode(tokens[: len(tokens) - odd], skip_special_tokens=True)) for odd in range(LETTER)]
+    odd = next((odd for odd, text in enumerate(texts) if not text.endswith(REPLACEMENT)), 0)
+    return escaped(texts[odd]) + "".join(token_text(tokenizer, token) for token in tokens[len(tokens) - odd :])
 
 
 @contextmanager

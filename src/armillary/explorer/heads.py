@@ -66,7 +66,7 @@ def measures(results: xr.DataTree) -> list[dict[str, str]]:
 
 
 def measure(run: Run, path: str) -> dict[str, Any]:
-    """One number of every head, with standard errors and kinds; of kinds, the score that made each head one."""
+    """One number of every head, with standard errors and all kinds; of kinds, the score of the first."""
     rows = {row["name"]: row for row in measures(run.results)}
     if not rows:
         require(run.results, "heads")
@@ -77,8 +77,14 @@ def measure(run: Run, path: str) -> dict[str, Any]:
     return rows[path] | {
         "values": values.tolist(),
         "se": None if error is None else error.tolist(),
-        "kinds": kinds_of(run.results).tolist() if has(run.results, KIND) else None,
+        "kinds": all_kinds(run.results) if has(run.results, KIND) else None,
     }
+
+
+def all_kinds(results: xr.DataTree) -> list[list[list[str]]]:
+    """All kinds of every head as they are stored, the one that names it first: those that its own page says."""
+    stored = {word: kind for kind, word in KINDS.items()}
+    return [[[stored[word] for word in words.split(", ") if word] for words in row] for row in every_kind(results)]
 
 
 def own_scores(results: xr.DataTree) -> Float[np.ndarray, "block head"]:

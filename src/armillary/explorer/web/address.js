@@ -5,7 +5,7 @@ const FIRST = {
   prompt: "", other: "", alpha: "1", only: "", without: "", level: "tokens", first: "", position: "", way: "to",
 };
 const LONGEST_LINK = 8000;
-let lastChanged = "";
+let lastBy = "";
 
 export function state() {
   return { ...FIRST, ...Object.fromEntries(new URLSearchParams(location.hash.slice(1))) };
@@ -18,18 +18,19 @@ export function link(values) {
   return "#" + new URLSearchParams(kept);
 }
 
-/** Change the state: a step that Back undoes. Further movements of the same slider belong to the same step. */
-export function change(values) {
-  const what = Object.keys(values).join();
+/** Change the state: a step that Back undoes. `by` names a slider: its further movements belong to the same step. */
+export function change(values, by = "") {
   const next = link(values);
-  if (next === "#" + location.hash.slice(1)) return;
-  if (what === lastChanged) history.replaceState(null, "", next);
+  const same = by !== "" && by === lastBy;
+  if (next === "#" + location.hash.slice(1)) return same || settle();
+  if (same) history.replaceState(null, "", next);
   else history.pushState(null, "", next);
-  lastChanged = what;
+  lastBy = by;
+  dispatchEvent(new Event("step"));
 }
 
 /** Whatever comes next is a step of its own. */
-export const settle = () => (lastChanged = "");
+export const settle = () => (lastBy = "");
 
 const whole = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : NaN);
 const upTo = (count) => (text) => text === "" || whole(text) < (count || Infinity);
@@ -42,16 +43,20 @@ export function headOf(name) {
 
 const range = (count) => (count ? `a whole number from 0 to ${count - 1}` : "a whole number, counted from 0");
 
+/** What a head may be, and how that is said; a number of blocks or heads that is not known is 0. */
+export function headRule({ blocks, heads }) {
+  const fits = (name) => {
+    const at = headOf(name);
+    return name === "" || (at !== null && at[0] < (blocks || Infinity) && at[1] < (heads || Infinity));
+  };
+  return [fits, blocks && heads ? `a head from L0H0 to L${blocks - 1}H${heads - 1}` : "a head like L0H0"];
+}
+
 /** What each part of an address may be, and how that is said. */
 function rules(run, views) {
   const sections = new Set(run.figures.map((figure) => figure.section));
   const measures = new Set(run.measures.map((measure) => measure.name));
-  const head = (name) => {
-    const at = headOf(name);
-    return name === "" || (at !== null && at[0] < (run.blocks || Infinity) && at[1] < (run.heads || Infinity));
-  };
   const oneOf = (...choices) => [(text) => choices.includes(text), choices.filter(Boolean).join(" or ")];
-  const heads = run.blocks && run.heads ? `a head from L0H0 to L${run.blocks - 1}H${run.heads - 1}` : "a head like L0H0";
   return {
     view: oneOf("", ...views),
     layer: [(text) => whole(text) < (run.layers || run.blocks || Infinity), range(run.layers || run.blocks)],
@@ -61,8 +66,8 @@ function rules(run, views) {
     least: [(text) => text === "" || Number.isFinite(Number(text)), "a number"],
     block: [upTo(run.blocks), range(run.blocks)],
     head: [upTo(run.heads), range(run.heads)],
-    other: [head, heads],
-    without: [head, heads],
+    other: headRule(run),
+    without: headRule(run),
     alpha: [(text) => Number(text) >= 0.25 && Number(text) <= 4, "a number from 0.25 to 4"],
     only: [upTo(run.blocks), range(run.blocks)],
     level: oneOf("tokens", "words"),
@@ -72,14 +77,35 @@ function rules(run, views) {
   };
 }
 
+const refusal = (name, value, expected) => `This link asks for ${name} “${value.slice(0, 40)}”: expected ${expected}. It is left out.`;
+
+/** Parts after a question mark are read as if they stood after the #; the sentence that says so. */
+function moved() {
+  if (!location.search) return [];
+  const parts = new URLSearchParams(location.search);
+  new URLSearchParams(location.hash.slice(1)).forEach((value, name) => parts.set(name, value));
+  history.replaceState(null, "", `${location.pathname}#${parts}`);
+  return ["This link has its parts after a question mark: expected them after a #. They are read as if they stood there."];
+}
+
 /** Take what makes no sense out of the address; the sentences that say what it was. */
 export function mended(run, views) {
+  const told = moved();
   const now = state();
-  const wrong = Object.entries(rules(run, views)).filter(([name, [fits]]) => !fits(now[name]));
-  if (!wrong.length) return [];
-  const names = wrong.map(([name]) => name);
-  const back = Object.fromEntries(names.map((name) => [name, FIRST[name]]));
-  if (names.includes("block") || names.includes("head")) Object.assign(back, { block: "", head: "" });
+  const wrong = Object.entries(rules(run, views)).filter(([name, [fits]]) => !fits(now[name])).map(([name, [, words]]) => [name, words]);
+  if (now.head !== "" && now.block === "") wrong.push(["head", "a block beside it"]);
+  const unknown = Object.keys(now).filter((name) => !(name in FIRST)).map((name) => [name || "nothing", `one of ${Object.keys(FIRST).join(", ")}`]);
+  for (const [name, words] of [...wrong, ...unknown]) told.push(refusal(name, now[name] ?? "", words));
+  if (!told.length) return [];
+  const back = Object.fromEntries(wrong.map(([name]) => [name, FIRST[name]]));
+  if ("block" in back || "head" in back) Object.assign(back, { block: "", head: "" });
   history.replaceState(null, "", link(back));
-  return wrong.map(([name, [, words]]) => `This link asks for ${name} “${now[name].slice(0, 40)}”: expected ${words}. It is left out.`);
+  return told;
+}
+
+/** Take one part out of the address that an answer has shown to make no sense; the sentence that says what it was. */
+export function leftOut(name, expected) {
+  const value = state()[name];
+  history.replaceState(null, "", link({ [name]: FIRST[name] }));
+  return refusal(name, value, expected);
 }

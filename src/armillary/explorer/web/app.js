@@ -4,7 +4,7 @@ import { ask } from "./ask.js";
 import { figures, layers } from "./browse.js";
 import { claims } from "./claims.js";
 import { heads } from "./heads.js";
-import { el, hint, problem, read, readColours } from "./page.js";
+import { el, noNotice, notice, problem, read, readColours } from "./page.js";
 
 const VIEWS = { heads: ["Heads", heads], ask: ["Ask", ask], layers: ["Layers", layers], figures: ["Figures", figures], claims: ["Claims", claims] };
 const main = document.getElementById("main");
@@ -22,11 +22,11 @@ async function show() {
   shown.abort();
   shown = new AbortController();
   settle();
-  const wrong = mended(run, offered());
-  document.getElementById("notice").replaceChildren(...wrong.map(hint));
+  noNotice();
+  notice(...mended(run, offered()));
   const view = state().view || run.opens;
   document.getElementById("views").replaceChildren(...tabs(view));
-  document.title = `Armillary: ${VIEWS[view][0].toLowerCase()} of ${run.about.model ?? run.title}`;
+  document.title = `Armillary: ${VIEWS[view][0].toLowerCase()} of ${named()}`;
   await VIEWS[view][1](main, run, shown.signal);
 }
 
@@ -52,9 +52,15 @@ glossary.addEventListener("toggle", async () => {
   list.replaceChildren(...Object.entries(terms).map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text))));
 });
 
+/** Weights that were drawn, not trained, in words; nothing for a trained model. */
+const drawn = () => (run.about.random_weights ? `random weights, ${run.about.random_weights}` : null);
+
+/** The model as the title has it: one of random weights is not the trained one of the same name. */
+const named = () => `${run.about.model ?? run.title}${drawn() ? ` (${drawn()})` : ""}`;
+
 /** What was read, as far as the run says. */
 function about({ corpus, contexts, length }) {
-  const parts = [corpus, contexts && length ? `${contexts} windows of ${length} tokens` : null];
+  const parts = [drawn(), corpus, contexts && length ? `${contexts} windows of ${length} tokens` : null];
   parts.push(run.layers ? `${run.layers} layers` : null, run.heads ? `${run.blocks} × ${run.heads} heads` : null);
   return parts.filter(Boolean).join(", ");
 }
@@ -64,6 +70,7 @@ try {
   document.getElementById("model-name").textContent = run.about.model ?? run.title;
   document.getElementById("about").textContent = about(run.about);
   addEventListener("popstate", show);
+  addEventListener("step", noNotice);
   await show();
 } catch (error) {
   main.replaceChildren(problem(error.message));

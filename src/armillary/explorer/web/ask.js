@@ -1,7 +1,7 @@
 // A prompt: its controls, and the order in which the model is asked about it. What is known already is not asked again.
-import { change, headOf, settle, state } from "./address.js";
+import { change, headOf, headRule, state } from "./address.js";
 import { Answers } from "./answers.js";
-import { modelLine } from "./model.js";
+import { cancelled, modelLine } from "./model.js";
 import { calmly, choice, el, number, problem, slider, within } from "./page.js";
 
 const ALPHA_STEPS = 8; // quarters of an octave, down to 1/4 and up to 4
@@ -25,15 +25,18 @@ function question(run) {
   };
 }
 
+/** What was typed below a prompt and not sent: another view does not take it away. */
+let draft = { below: null, text: "" };
+
 export async function ask(main, run, signal) {
   const text = el("textarea", { id: "prompt", rows: 3, spellcheck: "false", placeholder: "Type a text and press Ctrl+Enter" });
-  text.value = state().prompt;
+  text.value = draft.below === state().prompt ? draft.text : state().prompt;
+  text.addEventListener("input", () => (draft = { below: state().prompt, text: text.value }));
   const box = el("div", { id: "answers" });
   const said = el("div", { id: "said" });
   let asking = new AbortController();
   signal.addEventListener("abort", () => asking.abort());
   const answers = new Answers(run, box, said, (values) => {
-    settle();
     change(values);
     bar.sync();
     update();
@@ -43,25 +46,30 @@ export async function ask(main, run, signal) {
   const update = async () => {
     asking.abort(); // a new question replaces the old one
     asking = new AbortController();
+    const { signal: mine } = asking;
     if (!sent.trim()) return; // what was said of an empty prompt stays
     said.replaceChildren();
     try {
-      await answers.show({ ...question(run), prompt: sent }, asking.signal);
+      await answers.show({ ...question(run), prompt: sent }, mine);
+      bar.check();
     } catch (error) {
-      if (error.name === "AbortError") return;
+      if (mine.aborted) return;
       answers.clear();
+      if (error.name === "AbortError") return said.replaceChildren(cancelled(update));
       said.replaceChildren(problem(error.message));
       model.follow();
     }
   };
   const send = (prompt = text.value) => {
     text.value = sent = prompt;
-    settle();
+    draft = { below: null, text: "" };
     change({ prompt, position: "" });
-    if (!prompt.trim()) return said.replaceChildren(problem("The prompt is empty: type a text with at least one word."));
-    return update();
+    if (prompt.trim()) return update();
+    asking.abort();
+    answers.clear(); // the controls would speak of a prompt that is gone
+    said.replaceChildren(problem("The prompt is empty: type a text with at least one word."));
   };
-  const bar = controls(run, calmly(update, 60));
+  const bar = controls(run, calmly(update, 60), () => answers.sizes());
   const model = modelLine(signal, () => text.value.trim() && update());
   const examples = Object.entries(run.prompts).map(([name, prompt]) => el("button", { type: "button", class: "small", onclick: () => send(prompt) }, name));
   main.replaceChildren(
@@ -83,51 +91,57 @@ function namedHeads(run) {
   return Object.entries(run.kinds).map(([kind, word]) => [word, run.named.filter((one) => one.kind === kind).map(({ block, head, score }) => [`L${block}H${head}`, `L${block}H${head} ${score.toFixed(2)}`])]).filter(([, heads]) => heads.length);
 }
 
-/** A field for any head; the named ones are proposed. */
-function headField(label, name, hintWords, moved) {
+/** A field for any head; the named ones are proposed. What is no head of the model is refused beside it. */
+function headField(label, name, hintWords, sizes, moved) {
   const field = el("input", { type: "text", id: `field-${name}`, list: "named-heads", placeholder: "none", size: 8, autocomplete: "off" });
   const wrong = el("span", { class: "error", role: "alert" });
+  const typed = () => field.value.trim().toUpperCase();
   field.addEventListener("change", () => {
-    const value = field.value.trim().toUpperCase();
-    const fits = value === "" || headOf(value) !== null;
-    wrong.textContent = fits ? "" : `expected a head like L3H5, got “${value.slice(0, 20)}”`;
-    if (fits) moved(name, value);
+    if (box.check()) moved(typed());
   });
   const box = el("label", { title: hintWords }, label, field, wrong);
-  box.set = (value) => (field.value = value);
+  box.check = () => {
+    const [fits, words] = headRule(sizes());
+    wrong.textContent = fits(typed()) ? "" : `expected ${words}, got “${typed().slice(0, 20)}”: type one of these`;
+    return fits(typed());
+  };
+  box.set = (value) => {
+    field.value = value;
+    box.check();
+  };
   return box;
 }
 
-/** Every control of the page, kept in step with the address by `sync`. */
-function controls(run, again) {
-  const moved = (name, value) => {
-    change(typeof name === "string" ? { [name]: value } : name);
+/** Every control of the page, kept in step with the address by `sync`. `sizes` gives the model's blocks and heads. */
+function controls(run, again, sizes) {
+  const moved = (values, slider) => {
+    change(values, slider);
     bar.sync();
     again();
   };
-  const counted = (name, title, many) => many
-    ? slider(`${title} (0 to ${many - 1})`, many - 1, 0, (value) => {
+  const counted = (name, title, many) => {
+    const go = (value) => {
       const [block, head] = looked(run);
-      moved({ block, head, [name]: value });
-    })
-    : numberField(title, (value) => moved({ block: looked(run)[0], head: looked(run)[1], [name]: value }));
+      moved({ block, head, [name]: value }, name);
+    };
+    return many ? slider(`${title} (0 to ${many - 1})`, many - 1, 0, go) : numberField(title, () => sizes()[`${name}s`], go);
+  };
   const [block, head] = [counted("block", "Block", run.blocks), counted("head", "Head", run.heads)];
   const picker = choice("Named head", [["", "choose …"], ...namedHeads(run)], "", (name) => {
-    settle();
     if (name) moved({ block: headOf(name)[0], head: headOf(name)[1] });
   }, { id: "named" });
-  const level = choice("Attention", [["tokens", "between tokens"], ["words", "between words"]], "tokens", (value) => moved("level", value), { id: "level" });
-  const way = choice("A token lights up", [["to", "whom it attends to"], ["from", "who attends to it"]], "to", (value) => moved("way", value), { id: "way" });
-  const first = el("input", { type: "checkbox", id: "first", onchange: (event) => moved("first", event.target.checked ? "hide" : "") });
-  const other = headField("Compare with head", "other", "a second head beside the first", moved);
-  const without = headField("Leave out head", "without", "the model without what this head adds", moved);
-  const alpha = slider("W_Q and W_K times α =", ALPHA_STEPS, 0, (step) => moved("alpha", alphaOf(step)), (step) => number(alphaOf(step)), -ALPHA_STEPS);
-  const only = choice("Scale", [["", "in all blocks"], ["this", "in this block only"]], "", (value) => moved("only", value === "this" ? looked(run)[0] : ""), { id: "only" });
+  const level = choice("Attention", [["tokens", "between tokens"], ["words", "between words"]], "tokens", (value) => moved({ level: value }), { id: "level" });
+  const way = choice("A token lights up", [["to", "whom it attends to"], ["from", "who attends to it"]], "to", (value) => moved({ way: value }), { id: "way" });
+  const first = el("input", { type: "checkbox", id: "first", onchange: (event) => moved({ first: event.target.checked ? "hide" : "" }) });
+  const other = headField("Compare with head", "other", "a second head beside the first", sizes, (value) => moved({ other: value }));
+  const without = headField("Leave out head", "without", "the model without what this head adds", sizes, (value) => moved({ without: value }));
+  const alpha = slider("W_Q and W_K times α =", ALPHA_STEPS, 0, (step) => moved({ alpha: alphaOf(step) }, "alpha"), (step) => number(alphaOf(step)), -ALPHA_STEPS);
+  const only = choice("Scale", [["", "in all blocks"], ["this", "in this block only"]], "", (value) => moved({ only: value === "this" ? looked(run)[0] : "" }), { id: "only" });
   const bar = el("div", { class: "panel" },
     el("div", { class: "controls" }, run.named.length ? picker : null, block, head, other),
     el("div", { class: "controls" }, level, way, el("label", { class: "check" }, first, "Hide the first token and renormalise")),
     el("details", { id: "change" }, el("summary", {}, "Change the model"), el("div", { class: "controls" }, alpha, only, without),
-      el("p", { class: "hint" }, "Scores go with α². Whatever is changed is shown beside the untouched model: maps, next token, continuation.")),
+      el("p", { class: "hint" }, "Scores go with α². Whatever is changed is shown beside the unchanged model: maps, next token, continuation. The other parts show the unchanged model.")),
     el("datalist", { id: "named-heads" }, run.named.map(({ block, head, kind, score }) => el("option", { value: `L${block}H${head}` }, `${run.kinds[kind]} ${score.toFixed(2)}`))));
   bar.sync = () => {
     const now = state();
@@ -140,18 +154,19 @@ function controls(run, again) {
     first.checked = now.first === "hide";
     other.set(now.other);
     without.set(now.without);
-    alpha.set(stepOf(Number(now.alpha)));
+    alpha.set(stepOf(Number(now.alpha)), number(Number(now.alpha)));
     only.querySelector("option[value=this]").textContent = `in block ${now.only === "" ? at[0] : now.only} only`;
     only.set(now.only === "" ? "" : "this");
   };
+  bar.check = () => [other.check(), without.check()];
   bar.sync();
   bar.querySelector("details").open = state().alpha !== "1" || state().without !== "";
   return bar;
 }
 
-/** A number without a known end: the run does not say how many heads its model has. */
-function numberField(title, moved) {
-  const field = el("input", { type: "number", min: 0, value: 0, oninput: () => moved(within(field.value, 9999)) });
+/** A number whose end the model tells with its first answer: the run does not say how many heads its model has. */
+function numberField(title, many, moved) {
+  const field = el("input", { type: "number", min: 0, value: 0, oninput: () => moved(within(field.value, (many() || 10000) - 1)) });
   const box = el("label", {}, title, field);
   box.set = (value) => (field.value = value);
   return box;

@@ -20,7 +20,7 @@ function stepping(box, step) {
 function layerSlider(run, moved) {
   const [axis, last] = run.layers ? ["Layer", run.layers - 1] : ["Block", run.blocks - 1];
   const go = (layer) => {
-    change({ layer });
+    change({ layer }, "layer");
     moved(layer);
   };
   const box = slider(`${axis} (0 to ${last})`, last, within(state().layer, last), go);

@@ -1,9 +1,10 @@
 // All that is known of one head: pictures, readings and numbers of the run at once; examples when the model is asked.
 import { link } from "./address.js";
-import { askedOfModel } from "./model.js";
-import { busy, card, el, hint, number, percent, place, problem, read, visible } from "./page.js";
+import { askedOfModel, cancelled } from "./model.js";
+import { busy, card, el, hint, number, percent, place, plainly, problem, read, visible } from "./page.js";
 
-export async function oneHead(detail, run, block, head, signal) {
+/** `leave` goes back to all heads. */
+export async function oneHead(detail, block, head, leave, signal) {
   detail.replaceChildren(busy(`Reading L${block}H${head} …`));
   try {
     const found = await read(`heads/${block}/${head}`, signal);
@@ -14,7 +15,7 @@ export async function oneHead(detail, run, block, head, signal) {
       examples(more, block, head, signal).finally(() => (button.disabled = false));
     } }, "Examples from the run's windows");
     detail.replaceChildren(
-      el("p", {}, el("a", { href: link({ view: "heads", block: "", head: "" }) }, "← all heads")),
+      el("p", {}, el("a", { href: link({ view: "heads", block: "", head: "" }), onclick: plainly(leave) }, "← all heads")),
       el("h2", {}, `${found.name}${found.kind ? `: ${found.kind}` : ""}`),
       el("p", { class: "row" }, el("a", { href: link({ view: "ask", block, head }), class: "button" }, `Try ${found.name} on a prompt`), button),
       more, cards, readings(found.readings), ...found.missing.map(hint), numbers(found.rows),
@@ -60,6 +61,7 @@ async function examples(box, block, head, signal) {
     pairs.replaceChildren(el("h3", {}, "Highest attention in the run's windows"), el("p", {}, "Bold: the query. Coloured border: the key it attends to. Position 0 and the token itself are left out."), ...shown.windows.flatMap(lines));
   } catch (error) {
     if (error.name !== "AbortError") pairs.replaceChildren(problem(error.message));
+    else if (!signal.aborted) pairs.replaceChildren(cancelled(() => examples(box, block, head, signal)));
   }
 }
 

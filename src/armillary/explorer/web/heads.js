@@ -1,7 +1,7 @@
 // The map of all heads, coloured by kind or by a number, and filtered by both; beside it a list, or one head.
-import { change, link, settle, state } from "./address.js";
+import { change, leftOut, link, state } from "./address.js";
 import { oneHead } from "./head.js";
-import { aligned, calmly, choice, count, el, number, problem, ramp, read, shade, slider, within } from "./page.js";
+import { aligned, calmly, choice, count, el, hint, notice, number, plainly, problem, ramp, read, shade, slider, within } from "./page.js";
 
 const KIND = "taxonomy/kind";
 const STEPS = 40;
@@ -12,7 +12,7 @@ const CHOOSE = "Choose a head here or in the map to see its attention, distances
 export async function heads(main, run, signal) {
   if (!run.measures.length) return main.replaceChildren(problem(run.empty.heads));
   const known = run.measures.find((measure) => measure.name === state().measure) ?? run.measures[0];
-  const [text, readout, map, bar, least, detail] = [el("p", { class: "hint" }), el("p", { class: "readout", "aria-live": "polite" }), el("div"), el("div"), el("div"), el("div", { id: "head" })];
+  const [text, readout, map, bar, least, detail] = [el("p", { class: "hint" }), el("p", { class: "readout", "aria-live": "polite" }), el("div"), el("div"), el("div"), el("div", { id: "head", tabindex: "-1" })];
   const said = el("p", { class: "hint", role: "status", id: "shown" });
   let found = null;
   let open = new AbortController();
@@ -24,14 +24,23 @@ export async function heads(main, run, signal) {
     open = new AbortController();
     const at = chosen();
     for (const cell of map.querySelectorAll("[role=gridcell]")) cell.setAttribute("aria-selected", String(at !== null && cell.dataset.at === at.join()));
-    if (at) return oneHead(detail, run, ...at, open.signal);
-    return detail.replaceChildren(list(found, run));
+    if (at) return oneHead(detail, ...at, leave, open.signal);
+    return detail.replaceChildren(list(found, run, listed));
   };
   const choose = (block, head) => {
-    settle();
     change({ block, head });
     if (innerWidth < 900) detail.scrollIntoView(); // on a phone it stands below the map
     return detailed();
+  };
+  const listed = (block, head) => {
+    choose(block, head);
+    detail.focus({ preventScroll: true }); // the link is gone
+  };
+  const leave = () => {
+    const left = chosen();
+    change({ block: "", head: "" });
+    detailed();
+    atOnly(map, left.join());
   };
   const filtered = () => {
     const fits = filter(found);
@@ -42,12 +51,13 @@ export async function heads(main, run, signal) {
       left += fit ? 1 : 0;
     }
     said.textContent = left === run.blocks * run.heads ? `${count(left, "head")}.` : `${left} of ${count(run.blocks * run.heads, "head")} pass the filter; the others are faint.`;
-    if (!chosen()) detail.replaceChildren(list(found, run));
+    if (!chosen()) detail.replaceChildren(list(found, run, listed));
   };
   const show = async (name) => {
     try {
       found = await read(`measures/${name}`, signal);
-      text.textContent = name === KIND ? "Each square is a head, coloured by what it does; hollow: no kind. Click one." : found.unit === "1" ? found.text : `${found.text} (unit: ${found.unit})`;
+      mendLeast(found);
+      text.textContent = name === KIND ? "Each square is a head, coloured by its first kind; hollow: no kind. Click one." : found.unit === "1" ? found.text : `${found.text} (unit: ${found.unit})`;
       map.replaceChildren(el("div", { class: "grid-box" }, grid(found, run, readout, choose)));
       bar.replaceChildren(scaleOf(found) ?? "", kinds(found, run, filtered));
       least.replaceChildren(leastOf(found, calmly(filtered, 30)));
@@ -68,14 +78,19 @@ export async function heads(main, run, signal) {
   if (found) await detailed();
 }
 
-/** Whether a head passes: its kind is chosen, and its number reaches the least. */
+/** All kinds of a head, first the one that colours it; a head of no kind has the kind "none". */
+const kindsOf = (found, block, head) => (found.kinds?.[block][head].length ? found.kinds[block][head] : ["none"]);
+
+/** The kind that colours a head; undefined where it has none. */
+const firstKind = (found, block, head) => found.kinds?.[block][head][0];
+
+/** Whether a head passes: one of its kinds is chosen, and its number reaches the least. */
 function filter(found) {
   const { kinds: words, least } = state();
   const wanted = new Set(words.split(",").filter(Boolean));
   return (block, head) => {
-    const kind = found.kinds?.[block][head] || "none";
     const value = found.values[block][head];
-    return (!wanted.size || wanted.has(kind)) && (least === "" || (value !== null && value >= Number(least)));
+    return (!wanted.size || kindsOf(found, block, head).some((kind) => wanted.has(kind))) && (least === "" || (value !== null && value >= Number(least)));
   };
 }
 
@@ -90,23 +105,39 @@ function scaleOf(found) {
   return ramp(low, high, found.unit === "1" ? found.label : `${found.label}, ${found.unit}`);
 }
 
+/** Take a least number that no head, or every head, has out of the address, and say so. */
+function mendLeast(found) {
+  const [low, high] = extent(found).map(digits);
+  const { least } = state();
+  if (least !== "" && (Number(least) < low || Number(least) > high)) notice(leftOut("least", `a number from ${number(low)} to ${number(high)}`));
+}
+
+/** A number as an address has it; rounded down, so that the highest head reaches the highest number. */
+const digits = (value) => {
+  const rounded = Number(value.toPrecision(4));
+  return rounded <= value ? rounded : Number((rounded - 10 ** (Math.floor(Math.log10(Math.abs(value))) - 3)).toPrecision(4));
+};
+
 /** The least number that a head must have to be shown. */
 function leastOf(found, moved) {
   const [low, high] = extent(found);
   const at = (step) => (step === 0 ? low : low + ((high - low) * step) / STEPS);
-  const words = found.name === KIND ? "a score of their kind of" : found.label;
-  const start = state().least === "" || high <= low ? 0 : Math.round((STEPS * (Number(state().least) - low)) / (high - low));
-  return slider(`Only heads with ${words} at least`, STEPS, within(start, STEPS), (step) => {
-    change({ least: step === 0 ? "" : Number(at(step).toPrecision(4)) });
+  const words = found.name === KIND ? "a score of their first kind of" : found.label;
+  const { least } = state();
+  const start = least === "" || high <= low ? 0 : Math.round((STEPS * (Number(least) - low)) / (high - low));
+  const box = slider(`Only heads with ${words} at least`, STEPS, within(start, STEPS), (step) => {
+    change({ least: step === 0 ? "" : digits(at(step)) }, "least");
     moved();
   }, (step) => (step === 0 ? "any" : number(at(step))));
+  if (least !== "") box.set(within(start, STEPS), number(Number(least)));
+  return box;
 }
 
-/** The kinds with their colours and counts; pressing one shows its heads alone. */
+/** The kinds with their colours and how many heads are of each, first or not; pressing one shows these alone. */
 function kinds(found, run, moved) {
   if (!found.kinds) return "";
-  const held = found.kinds.flat();
-  const rows = [...Object.entries(run.kinds), ["none", "no kind"]].map(([kind, word]) => [kind, word, held.filter((one) => (one || "none") === kind).length]);
+  const held = found.kinds.flatMap((row, block) => row.flatMap((_, head) => kindsOf(found, block, head)));
+  const rows = [...Object.entries(run.kinds), ["none", "no kind"]].map(([kind, word]) => [kind, word, held.filter((one) => one === kind).length]);
   const chosen = () => state().kinds.split(",").filter(Boolean);
   const buttons = rows.filter(([, , many]) => many).map(([kind, word, many]) => {
     const mark = el("span", { "aria-hidden": "true", class: kind === "none" ? "hollow" : null });
@@ -114,7 +145,6 @@ function kinds(found, run, moved) {
     return el("button", { type: "button", "data-kind": kind, "aria-pressed": String(chosen().includes(kind)), onclick: (event) => {
       const now = chosen();
       const next = now.includes(kind) ? now.filter((one) => one !== kind) : [...now, kind];
-      settle();
       change({ kinds: next.join() });
       event.currentTarget.setAttribute("aria-pressed", String(next.includes(kind)));
       moved();
@@ -127,8 +157,8 @@ function kinds(found, run, moved) {
 function words(found, run, block, head) {
   const value = found.values[block][head];
   const error = found.se?.[block]?.[head];
-  const kind = found.kinds?.[block]?.[head];
-  const what = found.name === KIND ? [kind ? `${run.kinds[kind]}${value === null ? "" : ` ${number(value)}`}` : "no kind"] : [`${found.label} ${number(value)}${Number.isFinite(error ?? NaN) ? ` (SE ${number(error)})` : ""}`, kind ? run.kinds[kind] : null];
+  const [first, ...others] = found.kinds?.[block][head].map((kind) => run.kinds[kind]) ?? [];
+  const what = found.name === KIND ? [first ? `${first}${value === null ? "" : ` ${number(value)}`}` : "no kind", ...others] : [`${found.label} ${number(value)}${Number.isFinite(error ?? NaN) ? ` (SE ${number(error)})` : ""}`, first, ...others];
   return `L${block}H${head}: ${what.filter(Boolean).join(", ")}`;
 }
 
@@ -157,7 +187,7 @@ function grid(found, run, readout, choose) {
 
 /** A cell in its colour: that of its kind, or the shade of its number with its kind below. */
 function paint(cell, found, run, block, head, share) {
-  const kind = found.kinds?.[block]?.[head];
+  const kind = firstKind(found, block, head);
   if (found.name === KIND) {
     if (kind) cell.style.background = `var(--head-${kind})`;
     else cell.classList.add("hollow");
@@ -168,28 +198,38 @@ function paint(cell, found, run, block, head, share) {
   if (kind in run.kinds) cell.style.borderBottom = `4px solid var(--head-${kind})`;
 }
 
-/** The heads that have a kind and pass the filter, by kind and the best first, each a link. */
-function namedList(found, run) {
+const NOBODY = "No head passes the filter: choose another kind, or a lower least number.";
+
+/** A link to a head's page; `listed` opens it here. */
+const linkTo = (block, head, listed, words = `L${block}H${head}`) =>
+  el("a", { href: link({ view: "heads", block, head }), onclick: plainly(() => listed(block, head)) }, words);
+
+/** The heads that pass the filter, by their first kind and the best first, each a link; those of no kind where asked for. */
+function namedList(found, run, listed) {
   const fits = filter(found);
   const all = state().kinds !== "";
-  const rows = Object.entries(run.kinds).map(([kind, word]) => {
-    const heads = run.named.filter((one) => one.kind === kind && fits(one.block, one.head));
+  const none = found.values.flatMap((row, block) => row.map((_, head) => ({ block, head }))).filter(({ block, head }) => !firstKind(found, block, head));
+  const groups = Object.entries(run.kinds).map(([kind, word]) => [word, run.named.filter((one) => one.kind === kind)]);
+  if (all) groups.push(["no kind", none]);
+  const rows = groups.map(([word, of]) => {
+    const heads = of.filter(({ block, head }) => fits(block, head));
     const some = all ? heads : heads.slice(0, EACH);
-    const links = some.map(({ block, head, score }) => el("a", { href: link({ view: "heads", block, head }) }, `L${block}H${head} ${score.toFixed(2)}`));
+    const links = some.map(({ block, head, score }) => linkTo(block, head, listed, `L${block}H${head}${score === undefined ? "" : ` ${score.toFixed(2)}`}`));
     return heads.length ? el("li", {}, el("h3", {}, word), links, some.length < heads.length ? el("span", { class: "hint" }, `and ${heads.length - some.length} more`) : null) : null;
-  });
-  return el("div", {}, el("h2", {}, "Heads by kind, with their score"), el("p", { class: "hint" }, CHOOSE), el("ul", { class: "listed" }, rows));
+  }).filter(Boolean);
+  return el("div", {}, el("h2", {}, "Heads by first kind, with its score"), hint(rows.length ? CHOOSE : NOBODY), el("ul", { class: "listed" }, rows));
 }
 
 /** The heads that pass the filter, the highest first, each a link. */
-function list(found, run) {
-  if (found.name === KIND) return namedList(found, run);
+function list(found, run, listed) {
+  if (found.name === KIND) return namedList(found, run, listed);
   const fits = filter(found);
-  const all = found.values.flatMap((row, block) => row.map((value, head) => ({ block, head, value, kind: found.kinds?.[block][head] })));
+  const all = found.values.flatMap((row, block) => row.map((value, head) => ({ block, head, value, kind: firstKind(found, block, head) })));
   const passing = all.filter(({ block, head }) => fits(block, head));
+  if (!passing.length) return el("div", {}, el("h2", {}, "Highest first"), hint(NOBODY));
   const shown = passing.sort((one, other) => (other.value ?? -Infinity) - (one.value ?? -Infinity)).slice(0, LISTED);
   const rows = shown.map(({ block, head, value, kind }) => el("tr", {},
-    el("th", { scope: "row" }, el("a", { href: link({ view: "heads", block, head }) }, `L${block}H${head}`)),
+    el("th", { scope: "row" }, linkTo(block, head, listed)),
     found.kinds ? el("td", {}, run.kinds[kind] ?? "–") : null, el("td", { class: "number" }, aligned(value))));
   return el("div", {}, el("h2", {}, "Highest first"), el("p", { class: "hint" }, CHOOSE),
     el("table", { class: "ranked" }, el("thead", {}, el("tr", {}, el("th", {}, "head"), found.kinds ? el("th", {}, "kind") : null, el("th", { class: "number" }, found.label))), el("tbody", {}, rows)),
@@ -202,8 +242,13 @@ function move(event, box, run) {
   if (!step || !event.target.dataset.at) return;
   event.preventDefault();
   const [block, head] = event.target.dataset.at.split(",").map(Number);
-  for (const cell of box.querySelectorAll("[tabindex='0']")) cell.tabIndex = -1;
-  const cell = box.querySelector(`[data-at="${within(block + step[0], run.blocks - 1)},${within(head + step[1], run.heads - 1)}"]`);
+  atOnly(box, `${within(block + step[0], run.blocks - 1)},${within(head + step[1], run.heads - 1)}`);
+}
+
+/** One cell has the focus, and alone is reached by Tab. */
+function atOnly(box, at) {
+  for (const cell of box.querySelectorAll("[role=gridcell][tabindex='0']")) cell.tabIndex = -1;
+  const cell = box.querySelector(`[data-at="${at}"]`);
   cell.tabIndex = 0;
   cell.focus();
 }

@@ -1,5 +1,5 @@
 // Maps between tokens on a canvas: cells by colour, what is masked hatched, every cell in words by mouse and keys.
-import { colours, el, number, percent, theme } from "./page.js";
+import { colours, el, number, percent, quoted, theme } from "./page.js";
 
 const SHADES = 256;
 const LABELLED = 11; // pixels that a label needs
@@ -71,9 +71,9 @@ function labels(context, texts, left, side) {
   for (let at = 0; at < texts.length; at += every) {
     const name = cut(texts[at]);
     context.textAlign = "right";
-    context.fillText(name, left - 5, (at + 0.5) * cell);
+    context.fillText(name, left - 5, Math.max((at + 0.5) * cell, LABELLED / 2)); // the first one is not cut at the edge
     context.save();
-    context.translate(left + (at + 0.5) * cell, side + 5);
+    context.translate(left + Math.min((at + 0.5) * cell, side - LABELLED / 2), side + 5);
     context.rotate(-Math.PI / 2);
     context.fillText(name, 0, 0);
     context.restore();
@@ -116,7 +116,7 @@ export function tokenMap(given) {
     at = [query, key];
     const value = values[query * size + key];
     const words = !seen[query * size + key] ? "masked" : signed ? number(value) : percent(value, 1);
-    said.textContent = `‘${texts[query]}’ (${query}) → ‘${texts[key]}’ (${key}): ${words}`;
+    said.textContent = `${quoted(texts[query])} (${query}) → ${quoted(texts[key])} (${key}): ${words}`;
     paint();
     given.over?.(query);
   };
@@ -125,6 +125,7 @@ export function tokenMap(given) {
     const cell = side / size;
     go(Math.floor(event.offsetY / cell), Math.floor((event.offsetX - margin) / cell));
   });
+  for (const gone of ["pointerleave", "blur"]) canvas.addEventListener(gone, () => given.left?.());
   canvas.addEventListener("keydown", (event) => {
     const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
     const step = steps[event.key];

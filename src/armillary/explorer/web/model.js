@@ -10,6 +10,9 @@ export function words(status) {
   return "The model is not loaded; your first question loads it.";
 }
 
+/** What stands where a question was cancelled, and a way to ask it again. */
+export const cancelled = (again) => el("p", { class: "row", role: "status" }, "Cancelled.", el("button", { type: "button", class: "small", onclick: again }, "Ask again"));
+
 /** Ask the model, and say meanwhile in `box` what is going on; a Cancel button stops it. */
 export async function askedOfModel(box, kind, question, doing, signal) {
   const mine = new AbortController();
@@ -32,10 +35,11 @@ export async function askedOfModel(box, kind, question, doing, signal) {
   };
   watch();
   try {
-    return await post(`ask/${kind}`, question, mine.signal);
+    const found = await post(`ask/${kind}`, question, mine.signal);
+    mine.signal.throwIfAborted(); // between the answer and now
+    return found;
   } catch (error) {
-    if (error.name === "AbortError" && !signal?.aborted) box.replaceChildren(el("p", { role: "status" }, "Cancelled."));
-    else if (error.name !== "AbortError") box.replaceChildren();
+    if (error.name !== "AbortError" || !signal?.aborted) box.replaceChildren();
     throw error;
   } finally {
     over = true;

@@ -1,7 +1,7 @@
 // The next token, and what every layer would say: before a change of the model and after it.
-import { el, percent, visible } from "./page.js";
+import { el, percent, quoted, visible } from "./page.js";
 
-const TITLES = ["Unchanged", "Changed"];
+const TITLES = ["Unchanged model", "Changed model"];
 
 function bars(choices, title, top) {
   const rows = choices.map(({ text, probability }) => {
@@ -30,7 +30,7 @@ export function showNext(box, found, token) {
   box.replaceChildren(
     el("h2", {}, "Next token"),
     el("section", { class: "card" },
-      el("h3", {}, `What follows ‘${token}’ (${found.position})`),
+      el("h3", {}, `What follows ${quoted(token)} (${found.position})`),
       el("div", { class: "mosaic" }, found.next.map((choices, at) => bars(choices, names[at], top))),
       el("p", {}, "The model's ten likeliest next tokens. Choose another token above to see what follows it.")),
     el("section", { class: "card" },

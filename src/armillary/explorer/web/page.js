@@ -17,6 +17,10 @@ export const busy = (words) => el("p", { class: "busy", role: "status" }, words)
 export const problem = (words) => el("p", { class: "error", role: "alert" }, coded(words));
 export const hint = (words) => el("p", { class: "hint" }, coded(words));
 
+/** Sentences above every view, of a link that was mended; they stay until the next step. */
+export const notice = (...sentences) => document.getElementById("notice").append(...sentences.map(hint));
+export const noNotice = () => document.getElementById("notice").replaceChildren();
+
 /** A sentence whose words between backticks are set as code. */
 export const coded = (words) => words.split(/`([^`]+)`/).map((part, at) => (at % 2 ? el("code", {}, part) : part));
 
@@ -96,10 +100,24 @@ export function ramp(low, high, words, scale = "sequential") {
   return el("div", { class: "scale" }, bar, el("div", { class: "ends" }, el("span", {}, number(low)), el("span", {}, words), el("span", {}, number(high))));
 }
 
+/** A plain click on a link does this instead; with a key held down it opens a tab, as links do. */
+export const plainly = (action) => (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  action();
+};
+
 /** Put cards into a place and draw them once they have a width. */
 export async function place(box, ...cards) {
   box.replaceChildren(...cards);
   for (const one of cards) await one.drawn?.();
+}
+
+/** Put new content into a place; where one of its buttons had the focus, the one in its stead has it. */
+export function renewed(box, ...children) {
+  const at = [...box.querySelectorAll("button")].indexOf(document.activeElement);
+  box.replaceChildren(...children);
+  if (at >= 0) box.querySelectorAll("button")[at]?.focus({ preventScroll: true });
 }
 
 /** A labelled slider over whole numbers, or over `shown` values of them. */
@@ -115,9 +133,10 @@ export function slider(label, most, value, moved, shown = (number) => number, le
     moved(Number(input.value));
   });
   const box = el("label", { class: "wide" }, el("span", {}, label + " ", readout), input);
-  box.set = (number) => {
+  box.set = (number, words = shown(Number(number))) => { // a value between two steps says itself
     input.value = number;
-    say();
+    readout.textContent = words;
+    input.setAttribute("aria-valuetext", words);
   };
   say();
   return box;
@@ -159,6 +178,9 @@ export function percent(share, digits = 0) {
   const rounded = Number((100 * share).toFixed(digits)) || 0;
   return `${rounded.toFixed(digits).replace("-", "−")}\u00a0%`;
 }
+
+/** A token in a sentence: from right to left or not, it leaves what stands around it in its place. */
+export const quoted = (text) => `‘\u2068${text}\u2069’`;
 
 /** A token as it is seen: one of spaces alone would be nothing. */
 export const visible = (text) => (text.trim() === "" ? "␣".repeat(Math.max(text.length, 1)) : text);

@@ -1,10 +1,11 @@
 // The tokens of a prompt as chips that light up by attention: whom one attends to, or who attends to it.
-import { el, percent, visible } from "./page.js";
+import { el, percent, quoted, visible } from "./page.js";
 
 const NAMED = 5;
 
-/** `lit(at)` gives the attention of every token for the one that is pointed at; `pinned(at)` is told which was chosen. */
-export function chips(texts, odd, start, { lit, pinned, words }) {
+/** `lit(at, map)` gives the attention of every token for the one that is pointed at, `named(map)` whose it is; without a
+ * map both are of the head that is looked at. `pinned(at)` is told which token was chosen. */
+export function chips(texts, odd, start, { lit, pinned, words, named }) {
   const said = el("p", { class: "readout", "aria-live": "polite", id: "lit" });
   let chosen = start;
   const cells = texts.map((text, at) => el("button", {
@@ -26,8 +27,8 @@ export function chips(texts, odd, start, { lit, pinned, words }) {
     light(at);
   }
 
-  function light(at) {
-    const shares = lit(at);
+  function light(at, map) {
+    const shares = lit(at, map);
     cells.forEach((cell, place) => {
       const share = shares?.[place] ?? NaN;
       cell.style.setProperty("--lit", `${Number.isFinite(share) ? 50 * Math.sqrt(Math.min(share, 1)) : 0}%`);
@@ -37,7 +38,7 @@ export function chips(texts, odd, start, { lit, pinned, words }) {
     });
     if (!shares) return;
     const best = [...shares.keys()].filter((place) => shares[place] >= 0.005).sort((one, other) => shares[other] - shares[one]).slice(0, NAMED);
-    said.textContent = `‘${texts[at]}’ (${at}) ${words()} ${best.map((place) => `‘${texts[place]}’ (${place}) ${percent(shares[place])}`).join(", ") || "nothing that is shown"}`;
+    said.textContent = `${named(map)}: ${quoted(texts[at])} (${at}) ${words()} ${best.map((place) => `${quoted(texts[place])} (${place}) ${percent(shares[place])}`).join(", ") || "nothing that is shown"}`;
   }
 
   list.addEventListener("keydown", (event) => {
@@ -47,5 +48,5 @@ export function chips(texts, odd, start, { lit, pinned, words }) {
     event.preventDefault();
     cells[at + step].focus();
   });
-  return { box: el("div", {}, list, said), light: () => light(chosen), over: (at) => light(at) };
+  return { box: el("div", {}, list, said), light: () => light(chosen), over: light };
 }
