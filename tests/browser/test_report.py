@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ import armillary as arm
 import made_up
 import waiting
 from armillary.figures import FIGURES, available
-from armillary.figures.kit.colours import NULL_ON_BARS
+from armillary.figures.kit.colours import DARK, LIGHT, NULL_ON_BARS
 from armillary.results.reading import numbers
 from armillary.results.store import Run
 
@@ -171,6 +173,66 @@ def test_the_switch_turns_the_page_and_its_plots_dark_and_back(small, visit, ink
         page.wait_for_selector(f'.plot[data-figure="norms"][data-drawn="{scheme}"]')
         assert ink(plot.screenshot())["corner"] == ground
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == f"rgb({', '.join(map(str, ground))})"
+
+
+def painted(pdf):
+    """The colours that fill something in a file for the printer, as hexadecimal numbers."""
+    colours = set()
+    for stream in re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL):
+        try:
+            text = zlib.decompress(stream)
+        except zlib.error:  # a font or a picture
+            continue
+        for red, green, blue in re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) rg\b", text):
+            colours.add("#" + "".join(f"{round(255 * float(channel)):02x}" for channel in (red, green, blue)))
+    return colours
+
+
+@pytest.mark.parametrize("chosen", ["by preference", "by the switch"])
+def test_a_dark_page_is_printed_light_and_is_dark_again_afterwards(small, visit, chosen):
+    seen = visit(small[1], scheme="dark" if chosen == "by preference" else "light")
+    page = seen.page
+    show(page, "norms")
+    if chosen == "by the switch":
+        page.locator("#theme").click()
+        page.wait_for_selector('.plot[data-figure="norms"][data-drawn="dark"]')
+    folds = page.locator("main details:not([open])").count()
+    colours = painted(page.pdf(format="A4", print_background=True))
+    assert LIGHT["ink"] in colours  # of the words and of the axes
+    assert LIGHT["grid"] in colours
+    assert not {DARK[name] for name in ("paper", "ink", "grid", "panel", "soft")} & colours
+    waiting.until(page, "[...document.querySelectorAll('.plot')].every((one) => one.dataset.drawn === 'dark')")
+    waiting.until(page, f"document.querySelectorAll('main details:not([open])').length === {folds}")
+    assert seen.problems == []
+
+
+def test_what_is_shown_as_on_paper_is_light(small, visit, ink):
+    page = visit(small[1], scheme="dark").page
+    plot = show(page, "norms")
+    for media, scheme, ground in (("print", "light", [255, 255, 255]), ("screen", "dark", [20, 23, 28])):
+        page.emulate_media(media=media)
+        page.wait_for_selector(f'.plot[data-figure="norms"][data-drawn="{scheme}"]')
+        assert ink(plot.screenshot())["corner"] == ground
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == f"rgb({', '.join(map(str, ground))})"
+
+
+def test_no_column_of_a_table_and_no_figure_lies_beyond_the_sheet(small, visit):
+    page = visit(small[1], width=1600).page
+    show(page, "norms")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 686, "height": 900})  # letter paper within its margins
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".wide table:visible").count() == 2
+    widths = page.evaluate("[...document.querySelectorAll('table')].map((one) => one.getBoundingClientRect().right)")
+    assert max(widths) <= 686
+    assert {one.evaluate("one => getComputedStyle(one).overflowX") for one in page.locator(".wide").all()} == {
+        "visible"
+    }
+    pictures = page.evaluate(
+        "[...document.querySelectorAll('.main-svg')].map((one) => one.getBoundingClientRect().right)"
+    )
+    assert len(pictures) >= 40
+    assert max(pictures) <= 686
 
 
 def test_a_slider_keeps_its_layer_when_the_page_turns_dark(small, visit):

@@ -5,6 +5,7 @@
 const SETTINGS = { responsive: true, displayModeBar: false };
 const PICTURE_WIDTH = 1000;
 const NARROW = 500; // pixels
+const SHEET = 660; // pixels between the margins of a sheet, A4 or letter
 const MOST_NAMES = 16; // along an axis of a panel on a narrow page
 const LETTERS = 115; // a line of a title at 15 px in a picture of that width
 const BYTES = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Array, i2: Int16Array, u2: Uint16Array,
@@ -13,9 +14,13 @@ const BYTES = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Ar
 const stored = (id) => JSON.parse(document.getElementById(id).textContent);
 const box = (name) => document.querySelector(`.plot[data-figure="${name}"]`);
 const preferred = matchMedia("(prefers-color-scheme: dark)");
-const theme = () => document.documentElement.dataset.theme || (preferred.matches ? "dark" : "light");
+const paper = matchMedia("print");
+let printing = false;
+const chosen = () => document.documentElement.dataset.theme || (preferred.matches ? "dark" : "light");
+const theme = () => (printing || paper.matches ? "light" : chosen()); // paper is white
 const look = () => stored("themes")[theme()];
 const drawing = new Map();
+const room = (place) => (printing ? SHEET : place.clientWidth);
 
 function fitting(layout, width) { // on a narrow page a square matrix or a sphere is no higher than it is wide
   if (!layout.scene && (!(layout.yaxis || {}).scaleanchor || layout.xaxis2)) return layout.height;
@@ -42,9 +47,11 @@ function prepared(name, place) { // data and layout as they are drawn; the page 
     layout.margin = { ...layout.margin, b: 54 };
   }
   layout.template = look();
-  layout.autosize = true;
-  layout.height = fitting(layout, place.clientWidth);
-  if (place.clientWidth < NARROW) Object.values(layout).forEach(thinned);
+  if (printing) layout.width = SHEET; // the window may be wider than a sheet
+  layout.autosize = !printing;
+  layout.uirevision = "kept"; // what the reader turned, enlarged or hid stays so in other colours
+  layout.height = fitting(layout, room(place));
+  if (room(place) < NARROW) Object.values(layout).forEach(thinned);
   if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false; // a finger on a plot scrolls the page
   return { data: coloured(data), layout: coloured(layout), slider };
 }
@@ -67,9 +74,10 @@ function draw(name) {
     const { data, layout, slider } = prepared(name, place);
     place.style.height = `${layout.height || place.clientHeight}px`;
     if (slider) ruled(place, slider, (layout.meta || {}).titles);
+    const colours = theme();
     drawing.set(name, Plotly.newPlot(place, data, layout, SETTINGS).then(() => {
       place.on("plotly_click", ({ points }) => openHead(headOf(points[0])));
-      place.dataset.drawn = theme();
+      place.dataset.drawn = colours;
       return place;
     }));
   }
@@ -99,14 +107,18 @@ function ruled(place, slider, titles) { // a slider that the keyboard moves; the
   place.after(label);
 }
 
+async function redraw(place) { // in the colours and at the width of now; what is folded away has no width
+  const { data, layout, slider } = prepared(place.dataset.figure, place);
+  if (slider) shown(data, slider, place.dataset.step);
+  if (!room(place)) layout.height = place.layout.height;
+  place.style.height = `${layout.height || place.clientHeight}px`;
+  const colours = theme();
+  await Plotly.react(place, data, layout, SETTINGS);
+  place.dataset.drawn = colours;
+}
+
 async function recolour() {
-  for (const [name, drawn] of drawing) {
-    const place = await drawn;
-    const { data, layout, slider } = prepared(name, place);
-    if (slider) shown(data, slider, place.dataset.step);
-    await Plotly.react(place, data, { ...layout, height: place.layout.height }, SETTINGS);
-    place.dataset.drawn = theme();
-  }
+  for (const drawn of drawing.values()) await redraw(await drawn);
 }
 
 // Downloads
@@ -322,10 +334,30 @@ addEventListener("DOMContentLoaded", () => {
   showHead();
   unfold();
 });
-addEventListener("beforeprint", () => {
-  document.querySelectorAll("main details").forEach((one) => { one.open = true; });
-  document.querySelectorAll(".plot").forEach((place) => draw(place.dataset.figure));
-});
+
+// On paper: light, unfolded, no wider than a sheet; afterwards as it was
+
+let unfolded = [];
+
+function toPaper() { // nothing here may wait: the sheets are laid out when it returns
+  printing = true;
+  unfolded = Array.from(document.querySelectorAll("main details:not([open])"));
+  unfolded.forEach((one) => { one.open = true; });
+  for (const place of document.querySelectorAll(".plot")) {
+    if (place.dataset.drawn) redraw(place);
+    else draw(place.dataset.figure);
+  }
+}
+
+async function fromPaper() {
+  printing = false;
+  await recolour();
+  unfolded.splice(0).forEach((one) => { one.open = false; });
+}
+
+paper.addEventListener("change", recolour);
+addEventListener("beforeprint", toPaper);
+addEventListener("afterprint", fromPaper);
 
 // Figures and claims: those that hold every word that is typed
 
