@@ -154,6 +154,67 @@ def test_the_csv_of_a_matrix_has_a_row_per_cell_of_every_layer(small, visit):
     assert all(np.isfinite(float(row["value"])) for row in rows if row["value"])
 
 
+def table(address, visit, name):
+    """The rows of a figure's CSV."""
+    _, text = saved(visit(address).page, name, "csv")
+    return list(csv.DictReader(io.StringIO(text.decode())))
+
+
+def test_a_csv_says_of_a_place_what_the_axis_says(small, visit):
+    run, address = small
+    rows = table(address, visit, "gaussian-information")
+    distances = [str(at) for at in run.results["gaussian"].distance.values]
+    assert distances != [str(place) for place in range(len(distances))]
+    assert [row["distance, tokens"] for row in rows if row["series"] == "layer 0"] == distances
+    known = [row for row in rows if row["low"]]
+    assert known
+    assert all(float(row["low"]) <= float(row["mutual information, nats"]) <= float(row["high"]) for row in known)
+    kinds = {row["score"] for row in table(address, visit, "head-scores")}
+    assert {"induction", "previous-token", "duplicate-token", "attention sink", "local"} == kinds
+
+
+@pytest.mark.parametrize("name", ["gaussian-ratio", "head-argmax", "head-dissection", "qk-alignment"])
+def test_a_csv_writes_a_heads_block_and_not_where_its_dot_stands(small, visit, name):
+    rows = [row for row in table(small[1], visit, name) if row["text"]]
+    assert rows
+    assert all(row["text"].startswith(f"L{row['block']}H") for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen", "some"),
+    [
+        ("position-spectrum", "layer", "held out"),
+        ("qk-spectra", "block", "L1H0"),
+        ("head-examples", "head", "position → position"),
+        ("training-stripes", "head", None),
+        ("context-gram", "layer", None),
+    ],
+)
+def test_a_csv_keeps_what_the_slider_chooses_by_its_name_and_the_series_beside(small, visit, name, chosen, some):
+    run, address = small
+    rows = table(address, visit, name)
+    steps = FIGURES[name].draw(run.results).layout.sliders[0].steps
+    assert {row[chosen] for row in rows} == {step.label for step in steps}
+    assert some is None or some in {row["series"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    "name", ["qk-alignment", "head-ranks", "incoherence", "theorem-1", "norm-radii", "context-clusters", "head-maps"]
+)
+def test_a_csv_names_a_panel_as_the_figure_does(small, visit, name):
+    run, address = small
+    titles = [one.text for one in FIGURES[name].draw(run.results).layout.annotations]
+    assert {row["panel"] for row in table(address, visit, name)} == set(titles)
+
+
+def test_a_csv_names_a_panel_without_a_title_by_its_row_and_column(small, visit):
+    rows = table(small[1], visit, "head-constituents")
+    assert len({row["panel"] for row in rows}) == 9
+    for row in rows:
+        query, key = row["series"].split(" → ")
+        assert row["panel"] == f"key: {key}, query: {query}, block"
+
+
 @pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("png", b"\x89PNG")])
 def test_a_picture_is_downloaded_with_its_finding(small, visit, ink, kind, start):
     seen = visit(small[1])

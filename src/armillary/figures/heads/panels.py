@@ -105,7 +105,7 @@ def draw_examples(results: xr.DataTree) -> go.Figure:
     titles = example_titles(results)
     words = [title.partition(": ")[0].removeprefix("The clearest ") for title in titles]
     slider(with_tokens(figure, names, height), steps, words, 0, titles)
-    figure.layout.sliders[0].currentvalue.prefix = ""
+    figure.layout.sliders[0].update(currentvalue={"prefix": ""}, name="head")
     return figure
 
 

@@ -133,7 +133,7 @@ function numbers(values) {
 }
 
 function plain(text) { // what plotly is given escaped, as it was
-  return String(text).replace(/<br>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&#36;/g, "$")
+  return String(text).replace(/-<br>/g, "-").replace(/<br>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&#36;/g, "$")
     .replace(/&amp;/g, "&");
 }
 
@@ -149,44 +149,87 @@ function axis(layout, trace, letter) {
   return layout[name] || {};
 }
 
-function curve(trace, start) {
+const heading = (one) => plain((one.title || {}).text || "");
+const ofTitle = (list) => { // what all panels call an axis, be it written below one of them alone
+  const known = [...new Set(list.map(heading).filter(Boolean))];
+  return known.length === 1 ? known[0] : "";
+};
+
+function along(one, title) { // what the axis says of a place on it; a head among many beside its block is its block's
+  const places = Array.from(numbers(one.tickvals) || []), ticks = one.ticktext || [];
+  const every = places.length > 1 && places.every((place, i) => place === i); // else ticks name some places alone
+  const names = numbers(one.categoryarray) || (one.type !== "log" && every && ticks.length ? ticks : null);
+  const twice = names && new Set(names).size < names.length;
+  return (place, text) => {
+    const head = title === "block" && NAME.exec(String(text ?? ""));
+    if (head) return Number(head[1]);
+    const name = names && typeof place === "number" ? names[Math.round(place)] : undefined;
+    return name === undefined ? place : twice ? `${Math.round(place)} ${name}` : name;
+  };
+}
+
+function curve(trace, start, [across, up]) {
   const x = numbers(trace.x) || [], y = numbers(trace.y) || [], text = numbers(trace.text);
   const more = numbers(trace.customdata) || [];
   const interval = String(trace.hovertemplate).includes("} to %{"); // else other facts about each point
   return Array.from(y, (value, i) => {
-    const beside = Array.from(more[i] || []);
+    const beside = [more[i] ?? []].flat();
     const words = Array.isArray(text) ? text[i] : interval ? "" : beside.join(" ");
-    return [...start, x[i] ?? i, value, "", ...(interval ? [beside[0], beside[1]] : ["", ""]), words];
-  }).filter((row) => cell(row[3]) !== "");
+    const place = across(x[i] ?? i, words);
+    return [...start, place, up(value), "", ...(interval ? [beside[0], beside[1]] : ["", ""]), words === place ? "" : words];
+  }).filter((row) => cell(row[4]) !== "");
 }
 
-function matrix(trace, start) {
+function matrix(trace, start, [across, up]) {
   const z = numbers(trace.z), x = numbers(trace.x), y = numbers(trace.y), text = trace.text || [];
-  return z.flatMap((line, i) =>
-    Array.from(line, (value, j) => [...start, x ? x[j] : j, y ? y[i] : i, value, "", "", (text[i] || [])[j] ?? ""]));
+  return z.flatMap((line, i) => Array.from(line, (value, j) =>
+    [...start, across(x ? x[j] : j), up(y ? y[i] : i), value, "", "", (text[i] || [])[j] ?? ""]));
 }
 
 function space(trace, start) { // the third coordinate stands among the values
   const [x, y, z] = [trace.x, trace.y, trace.z].map(numbers), text = trace.text, more = trace.customdata || [];
   return Array.from(z, (value, i) => [...start, x[i], y[i], value, "", "", text ? text[i] : (more[i] || []).join(" ")])
-    .filter((row) => cell(row[4]) !== "");
+    .filter((row) => cell(row[5]) !== "");
+}
+
+function panelNames(layout, traces) { // by the title above each, else by that of its column and by what stands beside its row
+  const panels = new Map(traces.map((trace) => [trace.xaxis || "x", [axis(layout, trace, "x"), axis(layout, trace, "y")]]));
+  if (panels.size < 2) return new Map([...panels.keys()].map((key) => [key, "1"]));
+  const near = (one, other) => Math.abs(one - other) < 1e-6;
+  const titles = (layout.annotations || []).filter((one) => one.xref === "paper" && one.yref === "paper");
+  const over = ([x, y], own) => titles
+    .filter((one) => near(one.x, (x.domain[0] + x.domain[1]) / 2) && (own ? near(one.y, y.domain[1]) : one.y > y.domain[1] - 1e-6))
+    .sort((one, other) => one.y - other.y).map((one) => plain(one.text))[0];
+  const beside = ([, y]) => heading(y) || [...panels.values()].filter(([, other]) => near(other.domain[1], y.domain[1]))
+    .map(([, other]) => heading(other)).find(Boolean);
+  const all = [...panels.values()].every((panel) => over(panel, true));
+  const name = (panel) => (all ? over(panel, true) : [over(panel, false), beside(panel)].filter(Boolean).join(", "));
+  const names = [...panels].map(([key, panel]) => [key, name(panel)]);
+  const number = (key) => key.slice(1) || "1";
+  return new Map(names.map(([key, words]) =>
+    [key, !words || names.filter(([, other]) => other === words).length > 1 ? `${words} ${number(key)}`.trim() : words]));
+}
+
+function stepName(slider) { // what a slider chooses, as it says itself: layer, block, head
+  return ((slider.currentvalue || {}).prefix || "").trim() || slider.name || "shown";
 }
 
 function csv({ data, layout }) {
-  const steps = ((layout.sliders || [])[0] || {}).steps;
-  // Error bands stand in the columns low and high; lines in space are there to guide the eye.
-  const shown = data.filter((trace) => trace.fill !== "toself" && !(trace.type === "scatter3d" && trace.mode === "lines"));
+  const slider = (layout.sliders || [])[0], steps = (slider || {}).steps;
+  // Error bands stand in the columns low and high; lines in space guide the eye, labels repeat what they stand at.
+  const shown = data.filter((trace) => trace.fill !== "toself" && !(trace.type === "scatter3d" && trace.mode === "lines")
+    && !(trace.mode === "text" && trace.hoverinfo === "skip"));
+  const titles = ["x", "y"].map((letter) => ofTitle(shown.map((trace) => axis(layout, trace, letter))));
+  const panels = panelNames(layout, shown);
   const rows = shown.flatMap((trace) => {
-    const panel = (trace.xaxis || "x").slice(1) || "1";
     const step = steps ? (steps.find((one) => one.args[1][data.indexOf(trace)]) || {}).label : "";
-    const start = [panel, step || trace.name || ""];
+    const start = [panels.get(trace.xaxis || "x"), step, trace.name || ""];
+    const places = ["x", "y"].map((letter) => axis(layout, trace, letter)).map((one, i) => along(one, heading(one) || titles[i]));
     const rows = trace.type === "scatter3d" ? space : trace.z ? matrix : curve;
-    return rows(trace, start);
+    return rows(trace, start, places);
   });
-  const title = (letter) => plain(((axis(layout, shown[0] || {}, letter)).title || {}).text || letter);
-  const one = new Set(shown.map((trace) => trace.xaxis || "x")).size === 1;
-  const names = ["panel", steps ? "layer" : "series", one ? title("x") : "x", one ? title("y") : "y", "value", "low",
-                 "high", "text"];
+  const [x, y] = titles[0] === titles[1] ? titles.map((title, i) => `${title && `${title}, `}${"xy"[i]}`) : titles;
+  const names = ["panel", steps ? stepName(slider) : "", "series", x || "x", y || "y", "value", "low", "high", "text"];
   const kept = names.map((_, column) => column).filter((column) => rows.some((row) => cell(row[column]) !== ""));
   return [names, ...rows].map((row) => kept.map((column) => cell(row[column])).join(",")).join("\n") + "\n";
 }
@@ -222,7 +265,7 @@ async function download(name, format) {
 
 // Heads: a click on one, wherever it stands, opens its card
 
-const NAME = /^L\d+H\d+$/;
+const NAME = /^L(\d+)H\d+$/;
 const heads = document.getElementById("heads") ? stored("heads") : null;
 const dialog = document.getElementById("head-card");
 
