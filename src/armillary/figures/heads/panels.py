@@ -205,7 +205,8 @@ FIGURES = (
         "what the position vector and the residual add to them, as query (above, below) and as key (left, right), all "
         "of it with the mean's terms, and the attention that follows. Each row of scores has its mean subtracted, "
         "which changes no softmax. The first token counts neither in it nor in the scale, which the five panels of "
-        f"scores share. Empty: masked. ± in the title: {error_words('constituents/share')}.",
+        "scores share. Empty: masked. ± of the share: "
+        f"{error_words('constituents/share')}, all heads jointly.",
         "q_a k_bᵀ for a, b in position, residual, with scale and rotation; logits before soft cap, ALiBi and mask",
         "Song & Zhong (2023), equation 10 and Figures 31 to 34; docs/measures.md",
         detail,
