@@ -154,6 +154,47 @@ def test_the_csv_of_a_matrix_has_a_row_per_cell_of_every_layer(small, visit):
     assert all(np.isfinite(float(row["value"])) for row in rows if row["value"])
 
 
+TOUCHING = """(name) => {
+  const found = [];
+  for (const kind of [".xtick text", ".ytick text", ".annotation-text-g", ".g-xtitle, .xtick text", ".g-xtitle, .legend"]) {
+    const boxes = [...document.querySelectorAll(`.plot[data-figure="${name}"]`)]
+      .flatMap((plot) => kind.split(", ").flatMap((one) => [...plot.querySelectorAll(one)]))
+      .map((one) => [one.textContent, one.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
+    for (const [i, [text, one]] of boxes.entries())
+      for (const [other, two] of boxes.slice(0, i))
+        if (one.left < two.right && two.left < one.right && one.top < two.bottom - 3 && two.top < one.bottom - 3)
+          found.push(`${text} | ${other}`);
+  }
+  return found;
+}"""
+"""Names along an axis, titles of panels, the title of an axis and the legend that lie on each other."""
+
+
+@pytest.fixture(scope="module")
+def wordy(tmp_path_factory):
+    """A made-up run with long names of documents and tokens, and its report."""
+    results = made_up.run_of(contexts=64)
+    dataset = results["corpus"].to_dataset()
+    names = np.array([f"train: A document's <title> {place}" for place in range(dataset.sizes["document"])])
+    results["corpus"] = xr.DataTree(dataset.assign(document_name=("document", names)))
+    texts = np.array([f" repertoire{place}" for place in range(results["head_examples"].sizes["query"])])
+    changed = made_up.changed(results, head_examples__text=texts)
+    return arm.report(Run(changed), tmp_path_factory.mktemp("pages") / "report.html").as_uri()
+
+
+@pytest.mark.parametrize("name", ["context-gram", "head-scores", "head-examples"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_names_on_a_phone_do_not_lie_on_each_other_and_leave_room_for_the_picture(wordy, visit, width, name):
+    page = visit(wordy, width, 844).page
+    plot = show(page, name)
+    page.set_viewport_size({"width": 390, "height": 844})  # it was a phone, or the window is made as narrow now
+    picture = f"document.querySelector('.plot[data-figure=\"{name}\"] .main-svg')"
+    waiting.until(page, f"{picture}.getBoundingClientRect().width <= 390")
+    waiting.until(page, f"({TOUCHING})('{name}').length === 0")
+    if name == "context-gram":
+        assert plot.locator(".nsewdrag").bounding_box()["width"] > 170
+
+
 def table(address, visit, name):
     """The rows of a figure's CSV."""
     _, text = saved(visit(address).page, name, "csv")

@@ -105,7 +105,7 @@ def above_control(results: xr.DataTree, name: str) -> Bool[np.ndarray, " head"]:
 
 def scores(results: xr.DataTree) -> go.Figure:
     """Every score of every head, with the control's highest as null and the threshold of the kind."""
-    kind, figure = kinds_of(results).ravel(), panels(height=480)
+    kind, figure = kinds_of(results).ravel(), panels(height=500)
     shown = [name for name in SCORES if has(results, f"taxonomy/{name}")]
     beside = np.linspace(-0.36, 0.36, kind.size)
     for place, name in enumerate(shown):
@@ -123,7 +123,7 @@ def scores(results: xr.DataTree) -> go.Figure:
     words = [KINDS[name].replace("-", "-<br>").replace(" ", "<br>") for name in shown]  # beside each other on a phone
     ticks = {"tickmode": "array", "tickvals": list(range(len(shown))), "ticktext": words, "zeroline": False}
     figure.update_xaxes(range=[-0.5, len(shown) - 0.5], showgrid=False, tickangle=0, **ticks)
-    figure.update_layout(legend={"y": -0.3, "traceorder": "normal"})
+    figure.update_layout(legend={"y": -0.36, "traceorder": "normal"})
     return axes(figure, "score", "share of attention, %", range=[-3, 109])
 
 

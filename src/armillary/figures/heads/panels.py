@@ -105,7 +105,8 @@ def draw_examples(results: xr.DataTree) -> go.Figure:
     titles = example_titles(results)
     words = [title.partition(": ")[0].removeprefix("The clearest ") for title in titles]
     slider(with_tokens(figure, names, height), steps, words, 0, titles)
-    figure.layout.sliders[0].update(currentvalue={"prefix": ""}, name="head")
+    # The names at both ends of the slider are long, and would be cut off where it is as wide as the figure.
+    figure.layout.sliders[0].update(currentvalue={"prefix": ""}, name="head", x=0.2, len=0.6)
     return figure
 
 

@@ -7,6 +7,9 @@ const PICTURE_WIDTH = 1000;
 const NARROW = 500; // pixels
 const SHEET = 660; // pixels between the margins of a sheet, A4 or letter
 const MOST_NAMES = 16; // along an axis of a panel on a narrow page
+const NAME_LETTERS = 14; // of a name beside an axis there
+const LETTER = 7.5; // pixels, of a name below an axis there
+const SMALL = 10; // pixels, the titles of panels side by side there
 const LETTERS = 115; // a line of a title at 15 px in a picture of that width
 const BYTES = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Array, i2: Int16Array, u2: Uint16Array,
                 i1: Int8Array, u1: Uint8Array };
@@ -15,6 +18,7 @@ const stored = (id) => JSON.parse(document.getElementById(id).textContent);
 const box = (name) => document.querySelector(`.plot[data-figure="${name}"]`);
 const preferred = matchMedia("(prefers-color-scheme: dark)");
 const paper = matchMedia("print");
+const narrow = matchMedia(`(max-width: ${NARROW}px)`);
 let printing = false;
 const chosen = () => document.documentElement.dataset.theme || (preferred.matches ? "dark" : "light");
 const theme = () => (printing || paper.matches ? "light" : chosen()); // paper is white
@@ -51,9 +55,35 @@ function prepared(name, place) { // data and layout as they are drawn; the page 
   layout.autosize = !printing;
   layout.uirevision = "kept"; // what the reader turned, enlarged or hid stays so in other colours
   layout.height = fitting(layout, room(place));
-  if (room(place) < NARROW) Object.values(layout).forEach(thinned);
+  if (room(place) < NARROW) narrowed(layout, room(place));
   if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false; // a finger on a plot scrolls the page
   return { data: coloured(data), layout: coloured(layout), slider };
+}
+
+function narrowed(layout, width) { // what would lie on itself on a narrow page
+  for (const [name, axis] of Object.entries(layout)) {
+    thinned(axis);
+    if (/^yaxis/.test(name)) shortened(axis);
+    if (/^xaxis/.test(name)) staggered(axis, width);
+  }
+  if (!layout.xaxis2) return;
+  layout.annotations = (layout.annotations || []).map((one) => ({ ...one, font: { ...one.font, size: SMALL } }));
+}
+
+function shortened(axis) { // long names beside an axis, which would leave no room for what it stands at
+  if (!axis || !Array.isArray(axis.ticktext)) return;
+  const cut = (text) => (text.length > NAME_LETTERS ? `${text.slice(0, NAME_LETTERS - 1)}…` : text);
+  axis.ticktext = axis.ticktext.map((text) => escaped(cut(plain(text))));
+}
+
+function staggered(axis, width) { // every other name below an axis stands lower where they would run into each other
+  if (!axis || !Array.isArray(axis.ticktext) || axis.tickangle !== 0) return;
+  const names = axis.ticktext.map((text) => String(text).split("<br>"));
+  const letters = names.reduce((sum, lines) => sum + Math.max(...lines.map((line) => line.length)) + 1, 0);
+  const [from, to] = axis.domain || [0, 1];
+  if (letters * LETTER <= (width - 66) * (to - from)) return;
+  const lines = Math.max(...names.map((one) => one.length));
+  axis.ticktext = axis.ticktext.map((text, i) => (i % 2 ? "<br>".repeat(lines) : "") + text);
 }
 
 function thinned(axis) { // names along an axis that would lie on each other on a narrow page
@@ -135,6 +165,10 @@ function numbers(values) {
 function plain(text) { // what plotly is given escaped, as it was
   return String(text).replace(/-<br>/g, "-").replace(/<br>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&#36;/g, "$")
     .replace(/&amp;/g, "&");
+}
+
+function escaped(text) { // for plotly, which reads tags, entities and, where MathJax is near, dollars
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\$/g, "&#36;");
 }
 
 function cell(value) { // quoted where needed; a text that a spreadsheet would take for a formula gets an apostrophe
@@ -240,10 +274,9 @@ function titled(layout, words) {
     if (lines.length && lines[lines.length - 1].length + word.length < LETTERS) lines[lines.length - 1] += ` ${word}`;
     else lines.push(word);
   }
-  const escaped = lines.map((line) => line.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/\$/g, "&#36;"));
   const room = 21 * lines.length + 10;
   const margin = { ...layout.margin, t: ((layout.margin || {}).t || 24) + room };
-  return { ...layout, title: { text: escaped.join("<br>") }, margin, height: (layout.height || 400) + room,
+  return { ...layout, title: { text: lines.map(escaped).join("<br>") }, margin, height: (layout.height || 400) + room,
            width: PICTURE_WIDTH, autosize: false };
 }
 
@@ -356,6 +389,7 @@ document.getElementById("theme").addEventListener("click", () => {
   recolour();
 });
 preferred.addEventListener("change", recolour);
+narrow.addEventListener("change", recolour);
 document.addEventListener("click", (event) => {
   const { target } = event;
   if (target.dataset.save) download(target.dataset.figure, target.dataset.save);
