@@ -40,7 +40,9 @@ def contrast(one, other):
 
 def lab(colour):
     """Lightness, red over green and yellow over blue (CIE 1976, D65)."""
-    linear = np.where(channels(colour) <= 0.04045, channels(colour) / 12.92, ((channels(colour) + 0.055) / 1.055) ** 2.4)
+    linear = np.where(
+        channels(colour) <= 0.04045, channels(colour) / 12.92, ((channels(colour) + 0.055) / 1.055) ** 2.4
+    )
     to_xyz = [[0.41246, 0.35758, 0.18044], [0.21267, 0.71515, 0.07218], [0.01933, 0.11919, 0.95030]]
     x, y, z = np.cbrt(to_xyz @ linear / [0.95047, 1.0, 1.08883])  # all of ours are lighter than its linear part
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
