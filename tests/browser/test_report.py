@@ -156,7 +156,8 @@ def test_the_csv_of_a_matrix_has_a_row_per_cell_of_every_layer(small, visit):
 
 TOUCHING = """(name) => {
   const found = [];
-  for (const kind of [".xtick text", ".ytick text", ".annotation-text-g", ".g-xtitle, .xtick text", ".g-xtitle, .legend"]) {
+  const kinds = [".xtick text", ".ytick text", ".annotation-text-g", ".g-xtitle, .xtick text", ".g-xtitle, .legend"];
+  for (const kind of kinds) {
     const boxes = [...document.querySelectorAll(`.plot[data-figure="${name}"]`)]
       .flatMap((plot) => kind.split(", ").flatMap((one) => [...plot.querySelectorAll(one)]))
       .map((one) => [one.textContent, one.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
