@@ -21,7 +21,8 @@ from making import drawing  # noqa: E402
 NAMES = ("head-examples", "context-gram", "position-share", "variance-shares")
 PLOT = "document.querySelector('#made-up-{} .armillary-plot')"
 COVERED = """(kind) => {
-  const boxes = [...document.querySelectorAll(kind)].map((one) => one.getBoundingClientRect()).filter((box) => box.width);
+  const texts = [...document.querySelectorAll(kind)];
+  const boxes = texts.map((one) => one.getBoundingClientRect()).filter((box) => box.width);
   return boxes.some((one, i) => boxes.slice(0, i).some((two) => one.left < two.right && two.left < one.right
     && one.top < two.bottom - 3 && two.top < one.bottom - 3));
 }"""

@@ -38,7 +38,7 @@ Way = tuple[Points, Float[np.ndarray, "layer mode"]]
 
 
 class Look(NamedTuple):
-    """How a path is told from the others: colour, line and dots."""
+    """What sets a path apart from the others: colour, line and dots."""
 
     colour: str
     dash: str
