@@ -15,8 +15,11 @@ import made_up
 import waiting
 from armillary.figures import FIGURES, available
 from armillary.figures.kit.colours import DARK, LIGHT, NULL_ON_BARS
+from armillary.reporting.kinds import Report
+from armillary.reporting.page import page as html
 from armillary.results.reading import numbers
 from armillary.results.store import Run
+from armillary.verdicts.registry import chosen, verdicts
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;<b>$x$"
 VIEWS = [("light", 1280), ("light", 390), ("dark", 1280), ("dark", 390)]
@@ -215,6 +218,15 @@ def test_a_csv_says_of_a_place_what_the_axis_says(small, visit):
     assert {"induction", "previous-token", "duplicate-token", "attention sink", "local"} == kinds
 
 
+def test_a_csv_takes_the_names_of_all_places_where_the_axis_shows_some_of_them(small, visit):
+    page = visit(small[1]).page
+    axis = {"tickvals": [0, 2], "ticktext": ["0", "3–4"], "title": {"text": "distance"}}
+    drawn = {"data": [{"type": "scatter", "x": [0, 1, 2], "y": [7, 8, 9]}], "layout": {"xaxis": axis}}
+    assert page.evaluate("csv", drawn) == "panel,distance,y\n1,0,7\n1,1,8\n1,2,9\n"
+    axis["categoryarray"] = ["0", "1–2", "3–4"]
+    assert page.evaluate("csv", drawn) == "panel,distance,y\n1,0,7\n1,1–2,8\n1,3–4,9\n"
+
+
 @pytest.mark.parametrize("name", ["gaussian-ratio", "head-argmax", "head-dissection", "qk-alignment"])
 def test_a_csv_writes_a_heads_block_and_not_where_its_dot_stands(small, visit, name):
     rows = [row for row in table(small[1], visit, name) if row["text"]]
@@ -223,7 +235,7 @@ def test_a_csv_writes_a_heads_block_and_not_where_its_dot_stands(small, visit, n
 
 
 @pytest.mark.parametrize(
-    ("name", "chosen", "some"),
+    ("name", "column", "some"),
     [
         ("position-spectrum", "layer", "held out"),
         ("qk-spectra", "block", "L1H0"),
@@ -232,11 +244,11 @@ def test_a_csv_writes_a_heads_block_and_not_where_its_dot_stands(small, visit, n
         ("context-gram", "layer", None),
     ],
 )
-def test_a_csv_keeps_what_the_slider_chooses_by_its_name_and_the_series_beside(small, visit, name, chosen, some):
+def test_a_csv_keeps_what_the_slider_chooses_by_its_name_and_the_series_beside(small, visit, name, column, some):
     run, address = small
     rows = table(address, visit, name)
     steps = FIGURES[name].draw(run.results).layout.sliders[0].steps
-    assert {row[chosen] for row in rows} == {step.label for step in steps}
+    assert {row[column] for row in rows} == {step.label for step in steps}
     assert some is None or some in {row["series"] for row in rows}
 
 
@@ -291,12 +303,12 @@ def painted(pdf):
     return colours
 
 
-@pytest.mark.parametrize("chosen", ["by preference", "by the switch"])
-def test_a_dark_page_is_printed_light_and_is_dark_again_afterwards(small, visit, chosen):
-    seen = visit(small[1], scheme="dark" if chosen == "by preference" else "light")
+@pytest.mark.parametrize("way", ["by preference", "by the switch"])
+def test_a_dark_page_is_printed_light_and_is_dark_again_afterwards(small, visit, way):
+    seen = visit(small[1], scheme="dark" if way == "by preference" else "light")
     page = seen.page
     show(page, "norms")
-    if chosen == "by the switch":
+    if way == "by the switch":
         page.locator("#theme").click()
         page.wait_for_selector('.plot[data-figure="norms"][data-drawn="dark"]')
     folds = page.locator("main details:not([open])").count()
@@ -336,6 +348,15 @@ def test_no_column_of_a_table_and_no_figure_lies_beyond_the_sheet(small, visit):
     )
     assert len(pictures) >= 40
     assert max(pictures) <= 686
+
+
+def test_the_table_of_claims_is_printed_whole(tmp_path, visit):
+    found = tmp_path / "claims.html"
+    found.write_text(html(Report("a run", "", (), "", (), (), {}, "", verdicts(chosen("TW")))), encoding="utf-8")
+    page = visit(found.as_uri(), width=686).page  # letter paper within its margins
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.querySelector('.claims')).overflowX") == "visible"
+    assert page.evaluate("document.querySelector('.claims table').getBoundingClientRect().right") <= 686
 
 
 def test_a_slider_keeps_its_layer_when_the_page_turns_dark(small, visit):
