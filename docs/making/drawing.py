@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import armillary as arm
 from armillary.figures import FIGURES, available
-from armillary.figures.kit.colours import THEMES
+from armillary.figures.kit.colours import ON_DARK, THEMES
 from armillary.figures.kit.style import HEIGHT, template
 from armillary.results.reading import has
 from making.runs import PLACE
@@ -98,8 +98,13 @@ def put_scripts(app: Sphinx) -> None:
     static = Path(app.outdir) / "_static"
     static.mkdir(parents=True, exist_ok=True)
     static.joinpath("plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
+    static.joinpath("themes.js").write_text(themes(), encoding="utf-8")
+
+
+def themes() -> str:
+    """The two templates, and the shades of colours on a dark page, as a script."""
     looks = {name: template(name).to_plotly_json() for name in THEMES}
-    static.joinpath("themes.js").write_text(f"const THEMES = {json.dumps(looks)};\n", encoding="utf-8")
+    return f"const THEMES = {json.dumps(looks)};\nconst DARKER = {json.dumps(ON_DARK)};\n"
 
 
 def add_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +14,12 @@ import armillary as arm
 import made_up
 import waiting
 from armillary.figures import FIGURES, available
-from armillary.figures.kit.colours import NULL_ON_BARS
+from armillary.figures.kit.colours import DARK, LIGHT, NULL_ON_BARS
+from armillary.reporting.kinds import Report
+from armillary.reporting.page import page as html
 from armillary.results.reading import numbers
 from armillary.results.store import Run
+from armillary.verdicts.registry import chosen, verdicts
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;<b>$x$"
 VIEWS = [("light", 1280), ("light", 390), ("dark", 1280), ("dark", 390)]
@@ -152,6 +157,118 @@ def test_the_csv_of_a_matrix_has_a_row_per_cell_of_every_layer(small, visit):
     assert all(np.isfinite(float(row["value"])) for row in rows if row["value"])
 
 
+TOUCHING = """(name) => {
+  const found = [];
+  const kinds = [".xtick text", ".ytick text", ".annotation-text-g", ".g-xtitle, .xtick text", ".g-xtitle, .legend"];
+  for (const kind of kinds) {
+    const boxes = [...document.querySelectorAll(`.plot[data-figure="${name}"]`)]
+      .flatMap((plot) => kind.split(", ").flatMap((one) => [...plot.querySelectorAll(one)]))
+      .map((one) => [one.textContent, one.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
+    for (const [i, [text, one]] of boxes.entries())
+      for (const [other, two] of boxes.slice(0, i))
+        if (one.left < two.right && two.left < one.right && one.top < two.bottom - 3 && two.top < one.bottom - 3)
+          found.push(`${text} | ${other}`);
+  }
+  return found;
+}"""
+"""Names along an axis, titles of panels, the title of an axis and the legend that lie on each other."""
+
+
+@pytest.fixture(scope="module")
+def wordy(tmp_path_factory):
+    """A made-up run with long names of documents and tokens, and its report."""
+    results = made_up.run_of(contexts=64)
+    dataset = results["corpus"].to_dataset()
+    names = np.array([f"train: A document's <title> {place}" for place in range(dataset.sizes["document"])])
+    results["corpus"] = xr.DataTree(dataset.assign(document_name=("document", names)))
+    texts = np.array([f" repertoire{place}" for place in range(results["head_examples"].sizes["query"])])
+    changed = made_up.changed(results, head_examples__text=texts)
+    return arm.report(Run(changed), tmp_path_factory.mktemp("pages") / "report.html").as_uri()
+
+
+@pytest.mark.parametrize("name", ["context-gram", "head-scores", "head-examples"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_names_on_a_phone_do_not_lie_on_each_other_and_leave_room_for_the_picture(wordy, visit, width, name):
+    page = visit(wordy, width, 844).page
+    plot = show(page, name)
+    page.set_viewport_size({"width": 390, "height": 844})  # it was a phone, or the window is made as narrow now
+    picture = f"document.querySelector('.plot[data-figure=\"{name}\"] .main-svg')"
+    waiting.until(page, f"{picture}.getBoundingClientRect().width <= 390")
+    waiting.until(page, f"({TOUCHING})('{name}').length === 0")
+    if name == "context-gram":
+        assert plot.locator(".nsewdrag").bounding_box()["width"] > 170
+
+
+def table(address, visit, name):
+    """The rows of a figure's CSV."""
+    _, text = saved(visit(address).page, name, "csv")
+    return list(csv.DictReader(io.StringIO(text.decode())))
+
+
+def test_a_csv_says_of_a_place_what_the_axis_says(small, visit):
+    run, address = small
+    rows = table(address, visit, "gaussian-information")
+    distances = [str(at) for at in run.results["gaussian"].distance.values]
+    assert distances != [str(place) for place in range(len(distances))]
+    assert [row["distance, tokens"] for row in rows if row["series"] == "layer 0"] == distances
+    known = [row for row in rows if row["low"]]
+    assert known
+    assert all(float(row["low"]) <= float(row["mutual information, nats"]) <= float(row["high"]) for row in known)
+    kinds = {row["score"] for row in table(address, visit, "head-scores")}
+    assert {"induction", "previous-token", "duplicate-token", "attention sink", "local"} == kinds
+
+
+def test_a_csv_takes_the_names_of_all_places_where_the_axis_shows_some_of_them(small, visit):
+    page = visit(small[1]).page
+    axis = {"tickvals": [0, 2], "ticktext": ["0", "3–4"], "title": {"text": "distance"}}
+    drawn = {"data": [{"type": "scatter", "x": [0, 1, 2], "y": [7, 8, 9]}], "layout": {"xaxis": axis}}
+    assert page.evaluate("csv", drawn) == "panel,distance,y\n1,0,7\n1,1,8\n1,2,9\n"
+    axis["categoryarray"] = ["0", "1–2", "3–4"]
+    assert page.evaluate("csv", drawn) == "panel,distance,y\n1,0,7\n1,1–2,8\n1,3–4,9\n"
+
+
+@pytest.mark.parametrize("name", ["gaussian-ratio", "head-argmax", "head-dissection", "qk-alignment"])
+def test_a_csv_writes_a_heads_block_and_not_where_its_dot_stands(small, visit, name):
+    rows = [row for row in table(small[1], visit, name) if row["text"]]
+    assert rows
+    assert all(row["text"].startswith(f"L{row['block']}H") for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "some"),
+    [
+        ("position-spectrum", "layer", "held out"),
+        ("qk-spectra", "block", "L1H0"),
+        ("head-examples", "head", "position → position"),
+        ("training-stripes", "head", None),
+        ("context-gram", "layer", None),
+    ],
+)
+def test_a_csv_keeps_what_the_slider_chooses_by_its_name_and_the_series_beside(small, visit, name, column, some):
+    run, address = small
+    rows = table(address, visit, name)
+    steps = FIGURES[name].draw(run.results).layout.sliders[0].steps
+    assert {row[column] for row in rows} == {step.label for step in steps}
+    assert some is None or some in {row["series"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    "name", ["qk-alignment", "head-ranks", "incoherence", "theorem-1", "norm-radii", "context-clusters", "head-maps"]
+)
+def test_a_csv_names_a_panel_as_the_figure_does(small, visit, name):
+    run, address = small
+    titles = [one.text for one in FIGURES[name].draw(run.results).layout.annotations]
+    assert {row["panel"] for row in table(address, visit, name)} == set(titles)
+
+
+def test_a_csv_names_a_panel_without_a_title_by_its_row_and_column(small, visit):
+    rows = table(small[1], visit, "head-constituents")
+    assert len({row["panel"] for row in rows}) == 9
+    for row in rows:
+        query, key = row["series"].split(" → ")
+        assert row["panel"] == f"key: {key}, query: {query}, block"
+
+
 @pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("png", b"\x89PNG")])
 def test_a_picture_is_downloaded_with_its_finding(small, visit, ink, kind, start):
     seen = visit(small[1])
@@ -171,6 +288,75 @@ def test_the_switch_turns_the_page_and_its_plots_dark_and_back(small, visit, ink
         page.wait_for_selector(f'.plot[data-figure="norms"][data-drawn="{scheme}"]')
         assert ink(plot.screenshot())["corner"] == ground
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == f"rgb({', '.join(map(str, ground))})"
+
+
+def painted(pdf):
+    """The colours that fill something in a file for the printer, as hexadecimal numbers."""
+    colours = set()
+    for stream in re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL):
+        try:
+            text = zlib.decompress(stream)
+        except zlib.error:  # a font or a picture
+            continue
+        for red, green, blue in re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) rg\b", text):
+            colours.add("#" + "".join(f"{round(255 * float(channel)):02x}" for channel in (red, green, blue)))
+    return colours
+
+
+@pytest.mark.parametrize("way", ["by preference", "by the switch"])
+def test_a_dark_page_is_printed_light_and_is_dark_again_afterwards(small, visit, way):
+    seen = visit(small[1], scheme="dark" if way == "by preference" else "light")
+    page = seen.page
+    show(page, "norms")
+    if way == "by the switch":
+        page.locator("#theme").click()
+        page.wait_for_selector('.plot[data-figure="norms"][data-drawn="dark"]')
+    folds = page.locator("main details:not([open])").count()
+    colours = painted(page.pdf(format="A4", print_background=True))
+    assert LIGHT["ink"] in colours  # of the words and of the axes
+    assert LIGHT["grid"] in colours
+    assert not {DARK[name] for name in ("paper", "ink", "grid", "panel", "soft")} & colours
+    waiting.until(page, "[...document.querySelectorAll('.plot')].every((one) => one.dataset.drawn === 'dark')")
+    waiting.until(page, f"document.querySelectorAll('main details:not([open])').length === {folds}")
+    assert seen.problems == []
+
+
+def test_what_is_shown_as_on_paper_is_light(small, visit, ink):
+    page = visit(small[1], scheme="dark").page
+    plot = show(page, "norms")
+    for media, scheme, ground in (("print", "light", [255, 255, 255]), ("screen", "dark", [20, 23, 28])):
+        page.emulate_media(media=media)
+        page.wait_for_selector(f'.plot[data-figure="norms"][data-drawn="{scheme}"]')
+        assert ink(plot.screenshot())["corner"] == ground
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == f"rgb({', '.join(map(str, ground))})"
+
+
+def test_no_column_of_a_table_and_no_figure_lies_beyond_the_sheet(small, visit):
+    page = visit(small[1], width=1600).page
+    show(page, "norms")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 686, "height": 900})  # letter paper within its margins
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".wide table:visible").count() == 2
+    widths = page.evaluate("[...document.querySelectorAll('table')].map((one) => one.getBoundingClientRect().right)")
+    assert max(widths) <= 686
+    assert {one.evaluate("one => getComputedStyle(one).overflowX") for one in page.locator(".wide").all()} == {
+        "visible"
+    }
+    pictures = page.evaluate(
+        "[...document.querySelectorAll('.main-svg')].map((one) => one.getBoundingClientRect().right)"
+    )
+    assert len(pictures) >= 40
+    assert max(pictures) <= 686
+
+
+def test_the_table_of_claims_is_printed_whole(tmp_path, visit):
+    found = tmp_path / "claims.html"
+    found.write_text(html(Report("a run", "", (), "", (), (), {}, "", verdicts(chosen("TW")))), encoding="utf-8")
+    page = visit(found.as_uri(), width=686).page  # letter paper within its margins
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.querySelector('.claims')).overflowX") == "visible"
+    assert page.evaluate("document.querySelector('.claims table').getBoundingClientRect().right") <= 686
 
 
 def test_a_slider_keeps_its_layer_when_the_page_turns_dark(small, visit):

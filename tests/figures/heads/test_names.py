@@ -69,3 +69,23 @@ def test_the_dominant_term_is_written_from_query_to_key(results):
         "Residual → residual dominates 16 heads, significantly in 16; "
         "largest share 60.0 ± 8.7 %, residual → residual in L0H0"
     )
+
+
+def test_a_head_of_several_kinds_is_coloured_by_its_first_and_the_words_say_so(results, changed):
+    kind, sink = np.full((4, 4), "", dtype="<U9"), np.full((4, 4), 0.1)
+    kind[1, 2], sink[1, 2] = "induction", 0.9
+    run = changed(results, taxonomy__kind=kind, taxonomy__sink=sink)
+    coloured = {t.name: list(t.text) for t in FIGURES["head-scores"].draw(run).data if t.marker.color in HEADS.values()}
+    assert coloured["induction"] == ["L1H2"]
+    assert coloured["attention sink"] == []
+    for name in ("head-scores", "head-names"):
+        assert "one kind at most" not in FIGURES[name].text
+        assert "several kinds" in FIGURES[name].text
+
+
+@pytest.mark.parametrize("layers", [3, 7, 40])
+def test_the_words_beside_a_panel_of_qk_terms_are_no_longer_than_it_is_high(run_of, layers):
+    figure = FIGURES["head-constituents"].draw(run_of(layers=layers))
+    inside = figure.layout.height - figure.layout.margin.t - figure.layout.template.layout.margin.b
+    for axis in figure.select_yaxes(col=1):
+        assert 6.9 * len(axis.title.text) < (axis.domain[1] - axis.domain[0]) * inside

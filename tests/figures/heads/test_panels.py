@@ -32,6 +32,14 @@ def test_the_example_says_which_head_it_is_and_why(results, changed):
     assert figure.detail(changed(results, constituents__share=None)) == ""
 
 
+def test_the_words_speak_of_an_interval_where_it_stands(results):
+    figure = FIGURES["head-six-panels"]
+    assert "±" in figure.detail(results)
+    assert "±" not in figure.finding(results)
+    assert "± of the share" in figure.text
+    assert "± in the title" not in figure.text
+
+
 def test_a_head_is_not_called_by_a_kind_that_no_head_has(results, changed):
     assert FIGURES["head-examples"].finding(results).startswith("The clearest induction head, L0H0: ")
     none = changed(results, taxonomy__kind="sink")

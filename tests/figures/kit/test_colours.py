@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,25 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
+def lab(colour):
+    """Lightness, red over green and yellow over blue (CIE 1976, D65)."""
+    linear = np.where(
+        channels(colour) <= 0.04045, channels(colour) / 12.92, ((channels(colour) + 0.055) / 1.055) ** 2.4
+    )
+    to_xyz = [[0.41246, 0.35758, 0.18044], [0.21267, 0.71515, 0.07218], [0.01933, 0.11919, 0.95030]]
+    x, y, z = np.cbrt(to_xyz @ linear / [0.95047, 1.0, 1.08883])  # all of ours are lighter than its linear part
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def themed(colour, theme):
+    return colours.ON_DARK.get(colour, colour) if theme == "dark" else colour
+
+
+def apart(one, other):
+    """How different two colours look: 2 is just seen side by side."""
+    return float(np.linalg.norm(lab(one) - lab(other)))
+
+
 TOGETHER = {
     "components": ("position", "context", "residual"),
     "estimates": ("position", "estimate", "published", "threshold"),
@@ -50,6 +70,30 @@ def test_meanings_drawn_together_are_distinguished_by_colour_blind_eyes(names):
     for first in range(len(seen)):
         for second in range(first):
             assert np.abs(seen[first] - seen[second]).max() > 0.08, (names[first], names[second])
+
+
+def of_curves(figure):
+    """The colours of a figure's lines and dots."""
+    given = [colour for t in figure.data if "scatter" in t.type for colour in (t.line.color, t.marker.color)]
+    return sorted({colour for colour in given if isinstance(colour, str) and re.fullmatch("#[0-9A-Fa-f]{6}", colour)})
+
+
+@pytest.mark.parametrize("theme", colours.THEMES)
+def test_colours_that_a_figure_draws_together_look_apart_on_a_light_and_on_a_dark_page(results, theme):
+    most = 0
+    for figure in armillary.figures.available(results):
+        drawn = of_curves(figure.draw(results))
+        most = max(most, len(drawn))
+        for one, other in combinations(drawn, 2):
+            assert apart(themed(one, theme), themed(other, theme)) > 25, (figure.name, one, other)
+    assert most >= 7
+
+
+@pytest.mark.parametrize("theme", colours.THEMES)
+def test_colours_of_a_series_and_of_kinds_look_apart_on_a_light_and_on_a_dark_page(theme):
+    for table in (colours.SERIES, colours.HEADS.values(), colours.REGIMES.values(), (colours.RUN_1, colours.RUN_2)):
+        for one, other in combinations({*table, colours.NULL}, 2):
+            assert apart(themed(one, theme), themed(other, theme)) > 25, (one, other)
 
 
 def test_the_first_five_of_a_series_are_distinguished_by_colour_blind_eyes():

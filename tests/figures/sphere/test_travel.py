@@ -5,6 +5,7 @@ import pytest
 
 import made_up
 from armillary.figures import FIGURES
+from armillary.figures.sphere.paths import TOKENS
 
 CONTROL = "random-weight control"
 TITLES = {
@@ -140,3 +141,11 @@ def test_angles_show_the_mean_every_token_and_the_control(results):
     assert named["mean over tokens"].y[1:].tolist() == [10] * 4
     assert named[CONTROL].y[1:].tolist() == [5] * 4
     assert sum(trace.showlegend is False for trace in drawn.data) == 23
+
+
+@pytest.mark.parametrize("name", ["travel-paths", "travel-paths-own", "travel-umap"])
+def test_no_two_paths_look_alike(name):
+    drawn = FIGURES[name].draw(made_up.run_of(positions=24)).data
+    lines = {(t.line.color, t.line.dash) for t in drawn if t.mode == "lines" and t.name}
+    dots = {(t.marker.color, t.marker.symbol) for t in drawn if t.mode == "markers" and t.legendgroup}
+    assert len(lines) == len(dots) == TOKENS

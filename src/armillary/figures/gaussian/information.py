@@ -44,8 +44,11 @@ def by_distance(results: xr.DataTree) -> go.Figure:
             shape.update(line={"width": 0}, hoverinfo="skip", showlegend=False, legendgroup=name)
             figure.add_trace(shape)
         curve = go.Scatter(x=places, y=one.value, mode="lines+markers", name=name, legendgroup=name)
-        curve.update(line={"color": colour}, customdata=distances)
-        figure.add_trace(curve.update(hovertemplate=f"{name}, distance %{{customdata}}: %{{y:.3g}}<extra></extra>"))
+        known = bool(np.isfinite(low).any())
+        between = " (%{customdata[0]:.3g} to %{customdata[1]:.3g})" if known else ""
+        curve.update(line={"color": colour}, text=distances, customdata=np.stack([low, high], -1) if known else None)
+        hover = f"{name}, distance %{{text}}: %{{y:.3g}}{between}<extra></extra>"
+        figure.add_trace(curve.update(hovertemplate=hover))
     null = go.Scatter(x=places, y=np.nanmax(numbers(results, NULLS), 0), mode="lines", name=label_of(NULLS))
     figure.add_trace(null.update(name="circular-shift null, largest", line={"color": NULL, "dash": "dash"}))
     figure.update_xaxes(tickmode="array", tickvals=list(places), ticktext=distances)

@@ -1,5 +1,7 @@
 """Figures of mean attention maps: the heads that differ most, side by side."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
 import xarray as xr
@@ -18,15 +20,20 @@ COLUMNS = 3
 """How many maps stand side by side, on a phone too."""
 
 
-def most_unlike(maps: Float[np.ndarray, "head query_bin key_bin"], count: int = MATRICES) -> list[int]:
-    """Heads whose maps differ most, in the order of the heads.
+def most_unlike(
+    maps: Float[np.ndarray, "head query_bin key_bin"], count: int = MATRICES, named: Sequence[int] = ()
+) -> list[int]:
+    """Heads whose maps differ most, and those that are named, in the order of the heads.
 
     One after the other, always the head that is furthest from the mean map and from those already taken; the distance
     of two maps is the sum of their absolute differences.
     """
     flat = np.nan_to_num(maps).reshape(len(maps), -1)
     nearest = np.abs(flat - flat.mean(0)).sum(1)
-    taken: list[int] = []
+    taken = sorted(set(named))[:count]
+    for head in taken:
+        nearest = np.minimum(nearest, np.abs(flat - flat[head]).sum(1))
+    nearest[taken] = -1.0
     while len(taken) < min(count, len(flat)):
         taken.append(int(nearest.argmax()))
         nearest = np.minimum(nearest, np.abs(flat - flat[taken[-1]]).sum(1))
@@ -48,7 +55,7 @@ def unmasked(maps: Float[np.ndarray, "head query_bin key_bin"]) -> Float[np.ndar
 def maps(results: xr.DataTree) -> go.Figure:
     """Mean maps of the heads that differ most, on one scale of colours."""
     values, names = unmasked(by_head(drawn(results, "heads/map"))), labels(results, "heads/map")
-    some = most_unlike(values)
+    some = most_unlike(values, named=named_heads(results))
     rows, across = -(-len(some) // COLUMNS), starts_of(results, "heads/map", "key_bin")
     height = 90 + 175 * rows
     figure = panels(rows, min(COLUMNS, len(some)), tuple(names[head] for head in some), height=height, gap=56)
@@ -79,6 +86,12 @@ def staying(results: xr.DataTree) -> tuple[Estimate, list[str], str]:
     return Estimate("head", own, se, unknown, unknown, draws(results, "heads/map")), names, where
 
 
+def named_heads(results: xr.DataTree) -> list[int]:
+    """The heads that title and caption name: most and least in the query's own bin. A reader looks for their maps."""
+    own, _, _ = staying(results)
+    return [largest(own.value), largest(-own.value)] if np.isfinite(own.value).any() else []
+
+
 def maps_finding(results: xr.DataTree) -> str:
     """The head that keeps most of its attention near the query."""
     own, names, where = staying(results)
@@ -102,7 +115,8 @@ FIGURES = (
         maps_finding,
         maps,
         f"Mean attention from bins of queries (top to bottom) to bins of keys (left to right), for at most {MATRICES} "
-        "heads: those whose maps differ most from the mean and from each other. A stripe along the diagonal is local "
+        "heads: those that title and caption name, and those whose maps differ most from the mean and from each other. "
+        "A stripe along the diagonal is local "
         "attention, a stripe on the left an attention sink. All panels share one scale, whose colours go with the "
         "square root. Empty: keys that a query may not see.",
         "Σ p over the keys of a bin, mean over the queries of a bin and over windows; rows add up to 1. The interval "

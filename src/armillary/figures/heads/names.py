@@ -29,6 +29,9 @@ from armillary.results.schema.naming import KINDS, REPEATED
 SCORES = SPECIAL | GENERAL
 """Every score, and the share of what is beyond the control's reach that a kind needs."""
 
+TERM_HEIGHTS = 160, 240
+"""Pixels of a panel of QK terms: the words beside it need the least, however few the blocks."""
+
 
 def every_kind(results: xr.DataTree) -> Kinds:
     """All kinds that each head is in the field's words, the one that names it first; empty where there is none."""
@@ -100,7 +103,7 @@ def above_control(results: xr.DataTree, name: str) -> Bool[np.ndarray, " head"]:
 
 def scores(results: xr.DataTree) -> go.Figure:
     """Every score of every head, with the control's highest as null and the threshold of the kind."""
-    kind, figure = kinds_of(results).ravel(), panels(height=480)
+    kind, figure = kinds_of(results).ravel(), panels(height=500)
     shown = [name for name in SCORES if has(results, f"taxonomy/{name}")]
     beside = np.linspace(-0.36, 0.36, kind.size)
     for place, name in enumerate(shown):
@@ -118,7 +121,7 @@ def scores(results: xr.DataTree) -> go.Figure:
     words = [KINDS[name].replace("-", "-<br>").replace(" ", "<br>") for name in shown]  # beside each other on a phone
     ticks = {"tickmode": "array", "tickvals": list(range(len(shown))), "ticktext": words, "zeroline": False}
     figure.update_xaxes(range=[-0.5, len(shown) - 0.5], showgrid=False, tickangle=0, **ticks)
-    figure.update_layout(legend={"y": -0.3, "traceorder": "normal"})
+    figure.update_layout(legend={"y": -0.36, "traceorder": "normal"})
     return axes(figure, "score", "share of attention, %", range=[-3, 109])
 
 
@@ -219,7 +222,7 @@ def constituents(results: xr.DataTree) -> go.Figure:
     """The share of each pair of parts in every head's logits: a row per part of the query, a column per key's."""
     share = drawn(results, "constituents/share")
     blocks, heads, rows, columns = share.shape
-    pairs, height = parts_of(results), 120 + rows * (20 + int(np.clip(9 * blocks, 90, 240)))
+    pairs, height = parts_of(results), 120 + rows * (20 + int(np.clip(9 * blocks, *TERM_HEIGHTS)))
     queries, keys = sides_of(results)
     figure = panels(rows, columns, tuple(f"key: {key}" for key in keys), height, one_scale=True, gap=40)
     reach, bar = float(np.nanmax(np.abs(share), initial=0.0)) or 1.0, axis_label("constituents/share")
@@ -291,8 +294,8 @@ FIGURES = (
         names,
         "Heads by what they attend to. On repeated random tokens: induction heads attend to the token after the first "
         "occurrence, duplicate-token heads to the first occurrence, previous-token heads to the previous token. On "
-        "text: attention sinks attend to the first token, local heads within 4 tokens, uniform heads to all. "
-        "Thresholds are a choice.",
+        "text: attention sinks attend to the first token, local heads within 4 tokens, uniform heads to all. A head of "
+        "several kinds is coloured by its first. Thresholds are a choice.",
         "a kind needs a score above null + share · (1 − null), null the highest score of any head of the random-weight "
         "control; share 0.2 for induction, duplicate-token and previous-token, 0.5 for attention sink and local; "
         "uniform: entropy 0.9 of its maximum",
@@ -306,8 +309,10 @@ FIGURES = (
         scores_finding,
         scores,
         "The scores that decide the kinds, a dot per head. Dashed: the highest score of any head of the random-weight "
-        "control; dotted: the threshold of the kind. A head has one kind at most, so a high score may belong to a head "
-        f"of another. Bars, for each head by itself: {error_words('taxonomy/' + REPEATED[0])} (first three scores), "
+        "control; dotted: the threshold of the kind. A head can have several kinds and is coloured by the first "
+        "alone: the highest of the first three scores that pass, else of the last two. A grey dot above a threshold "
+        "has another first kind. "
+        f"Bars, for each head by itself: {error_words('taxonomy/' + REPEATED[0])} (first three scores), "
         f"{error_words('taxonomy/sink')} (the others).",
         "mass of attention on the key that the score asks for, mean over queries and windows",
         "docs/measures.md; induction heads: Olsson et al. (2022)",

@@ -105,7 +105,8 @@ def draw_examples(results: xr.DataTree) -> go.Figure:
     titles = example_titles(results)
     words = [title.partition(": ")[0].removeprefix("The clearest ") for title in titles]
     slider(with_tokens(figure, names, height), steps, words, 0, titles)
-    figure.layout.sliders[0].currentvalue.prefix = ""
+    # The names at both ends of the slider are long, and would be cut off where it is as wide as the figure.
+    figure.layout.sliders[0].update(currentvalue={"prefix": ""}, name="head", x=0.2, len=0.6)
     return figure
 
 
@@ -205,7 +206,8 @@ FIGURES = (
         "what the position vector and the residual add to them, as query (above, below) and as key (left, right), all "
         "of it with the mean's terms, and the attention that follows. Each row of scores has its mean subtracted, "
         "which changes no softmax. The first token counts neither in it nor in the scale, which the five panels of "
-        f"scores share. Empty: masked. ± in the title: {error_words('constituents/share')}.",
+        "scores share. Empty: masked. ± of the share: "
+        f"{error_words('constituents/share')}, all heads jointly.",
         "q_a k_bᵀ for a, b in position, residual, with scale and rotation; logits before soft cap, ALiBi and mask",
         "Song & Zhong (2023), equation 10 and Figures 31 to 34; docs/measures.md",
         detail,

@@ -121,7 +121,7 @@ ON_DARK = {
     PUBLISHED: "#E39BC4",
     NULL: "#A6A6A6",
     NULL_ON_BARS: "#E8E8E8",
-    RUN_1: "#D0A92C",
+    RUN_1: "#F2E88A",  # pale, for between it and the threshold's orange there is no shade of its hue
     "#00507E": "#1F77AC",
     **{pale(colour): dim(colour) for colour in (POSITION, CONTEXT, RESIDUAL)},
 }

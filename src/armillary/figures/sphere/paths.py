@@ -1,7 +1,7 @@
 """The paths of a text's tokens over a sphere of three dimensions, to be turned around."""
 
 from collections.abc import Callable
-from itertools import cycle
+from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -26,9 +26,28 @@ BETWEEN = 12
 REACH = 1.08
 """Half the width of the scene, in radii of the sphere."""
 
+COLOURS = 6
+"""How many colours the paths have: as many again are dashed."""
+
+STROKES = ("solid", "circle"), ("dash", "diamond")
+"""Line and dots of the first paths, and of those that have the same colours again."""
+
 Points = Float[np.ndarray, "point mode"]
 Way = tuple[Points, Float[np.ndarray, "layer mode"]]
 """A line, and the places of the layers on it."""
+
+
+class Look(NamedTuple):
+    """What sets a path apart from the others: colour, line and dots."""
+
+    colour: str
+    dash: str
+    symbol: str
+
+
+def looks() -> list[Look]:
+    """A look for each of the paths that are drawn."""
+    return [Look(colour, *stroke) for stroke in STROKES for colour in series(COLOURS)]
 
 
 def drawing(name: str) -> Callable[[xr.DataTree], go.Figure]:
@@ -43,9 +62,9 @@ def on_sphere(results: xr.DataTree, path: str, cloud: str) -> go.Figure:
     if has(results, cloud):
         add_cloud(figure, results, great_circles(numbers(results, cloud), 1))
     tokens, ends = shown_tokens(results), []
-    for colour, position in zip(cycle(series(7)), tokens, strict=False):
+    for look, position in zip(looks(), tokens, strict=False):
         arcs = great_circles(places[:, position], BETWEEN)
-        ends.append(add_path(figure, results, (arcs, arcs[::BETWEEN]), int(position), colour))
+        ends.append(add_path(figure, results, (arcs, arcs[::BETWEEN]), int(position), look))
     dots = great_circles(places[:, tokens].reshape(-1, places.shape[-1]), 1)
     looking(figure, np.nan_to_num(dots).mean(0))
     add_labels(figure, ends, np.zeros(3), 2 * REACH)
@@ -58,8 +77,8 @@ def in_space(results: xr.DataTree) -> go.Figure:
     cloud = numbers(results, "travel/cloud_umap") if has(results, "travel/cloud_umap") else np.zeros((0, 3))
     add_cloud(figure, results, cloud)
     ends = [
-        add_path(figure, results, (places[:, position], places[:, position]), int(position), colour)
-        for colour, position in zip(cycle(series(7)), tokens, strict=False)
+        add_path(figure, results, (places[:, position], places[:, position]), int(position), look)
+        for look, position in zip(looks(), tokens, strict=False)
     ]
     figure.update_layout(scene={"aspectmode": "data", "camera": {"eye": {"x": 1.0, "y": 0.8, "z": 0.7}}})
     shown = np.concatenate([cloud, places[:, tokens].reshape(-1, 3)])
@@ -76,6 +95,7 @@ def scene() -> go.Figure:
     bare = {"visible": False, "showspikes": False}
     space = {"xaxis": bare, "yaxis": bare, "zaxis": bare, "dragmode": "orbit"}
     legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.02, "yanchor": "top", "font": {"size": 12}}
+    legend |= {"itemsizing": "constant"}
     return go.Figure().update_layout(
         template=template(), height=620, scene=space, legend=legend, margin={"l": 0, "r": 0, "t": 10, "b": 60}
     )
@@ -123,19 +143,21 @@ def add_cloud(figure: go.Figure, results: xr.DataTree, points: Points) -> None:
     figure.add_trace(cloud)
 
 
-def add_path(figure: go.Figure, results: xr.DataTree, way: Way, position: int, colour: str) -> End:
+def add_path(figure: go.Figure, results: xr.DataTree, way: Way, position: int, look: Look) -> End:
     """One token's path, a dot for every layer; what stands at its end."""
     text = literal(str(array(results, "travel/text").values[position]), 24)
     path, dots = way
     name = f"{position}: {text}"
-    figure.add_trace(line(path, colour, 4).update(name=name, legendgroup=name, hoverinfo="skip", showlegend=False))
+    stroke = line(path, look.colour, 4).update(line={"dash": look.dash}, name=name, legendgroup=name)
+    figure.add_trace(stroke.update(hoverinfo="skip", showlegend=False))
     x, y, z = dots.T
     sizes = np.where(np.arange(len(dots)) == len(dots) - 1, 9, 4.5)
-    stops = go.Scatter3d(x=x, y=y, z=z, mode="markers", name=name, legendgroup=name, marker={"color": colour})
-    stops.update(marker={"size": sizes, "opacity": 1}, customdata=hover(results, position, text, len(dots)))
+    stops = go.Scatter3d(x=x, y=y, z=z, mode="markers", name=name, legendgroup=name, marker={"color": look.colour})
+    stops.update(marker={"size": sizes, "opacity": 1, "symbol": look.symbol})
+    stops.update(customdata=hover(results, position, text, len(dots)))
     stops.update(hovertemplate="layer %{customdata[0]}<br>‘%{customdata[1]}’%{customdata[2]}<extra></extra>")
     figure.add_trace(stops)
-    return End(dots[-1], text, colour)
+    return End(dots[-1], text, look.colour)
 
 
 def hover(results: xr.DataTree, position: int, text: str, layers: int) -> list[list[str]]:
@@ -187,8 +209,9 @@ def umap_finding(results: xr.DataTree) -> str:
 NEEDS = ("travel/text", "travel/counted")
 WORDS = (
     "Drag to turn. The dots of a path are layers, the large one the last; point at them for layer, token and what the "
-    f"state decodes to. The last {TOKENS} tokens of the text, written where there is room; a click in the legend hides "
-    "one. Grey dots: embeddings of other tokens. "
+    f"state decodes to. The last {TOKENS} tokens of the text, written where there is room, the first {COLOURS} of them "
+    "as lines with round dots, the others dashed; a click in the legend hides one. Grey dots: embeddings of other "
+    "tokens. "
 )
 FORMULA = "p / |p| of p = V u, u the unit vector of a state after the final norm, V the three directions"
 

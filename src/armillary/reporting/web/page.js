@@ -5,7 +5,11 @@
 const SETTINGS = { responsive: true, displayModeBar: false };
 const PICTURE_WIDTH = 1000;
 const NARROW = 500; // pixels
+const SHEET = 660; // pixels between the margins of a sheet, A4 or letter
 const MOST_NAMES = 16; // along an axis of a panel on a narrow page
+const NAME_LETTERS = 14; // of a name beside an axis there
+const LETTER = 7.5; // pixels, of a name below an axis there
+const SMALL = 10; // pixels, the titles of panels side by side there
 const LETTERS = 115; // a line of a title at 15 px in a picture of that width
 const BYTES = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Array, i2: Int16Array, u2: Uint16Array,
                 i1: Int8Array, u1: Uint8Array };
@@ -13,9 +17,14 @@ const BYTES = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Ar
 const stored = (id) => JSON.parse(document.getElementById(id).textContent);
 const box = (name) => document.querySelector(`.plot[data-figure="${name}"]`);
 const preferred = matchMedia("(prefers-color-scheme: dark)");
-const theme = () => document.documentElement.dataset.theme || (preferred.matches ? "dark" : "light");
+const paper = matchMedia("print");
+const narrow = matchMedia(`(max-width: ${NARROW}px)`);
+let printing = false;
+const chosen = () => document.documentElement.dataset.theme || (preferred.matches ? "dark" : "light");
+const theme = () => (printing || paper.matches ? "light" : chosen()); // paper is white
 const look = () => stored("themes")[theme()];
 const drawing = new Map();
+const room = (place) => (printing ? SHEET : place.clientWidth);
 
 function fitting(layout, width) { // on a narrow page a square matrix or a sphere is no higher than it is wide
   if (!layout.scene && (!(layout.yaxis || {}).scaleanchor || layout.xaxis2)) return layout.height;
@@ -42,11 +51,39 @@ function prepared(name, place) { // data and layout as they are drawn; the page 
     layout.margin = { ...layout.margin, b: 54 };
   }
   layout.template = look();
-  layout.autosize = true;
-  layout.height = fitting(layout, place.clientWidth);
-  if (place.clientWidth < NARROW) Object.values(layout).forEach(thinned);
+  if (printing) layout.width = SHEET; // the window may be wider than a sheet
+  layout.autosize = !printing;
+  layout.uirevision = "kept"; // what the reader turned, enlarged or hid stays so in other colours
+  layout.height = fitting(layout, room(place));
+  if (room(place) < NARROW) narrowed(layout, room(place));
   if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false; // a finger on a plot scrolls the page
   return { data: coloured(data), layout: coloured(layout), slider };
+}
+
+function narrowed(layout, width) { // what would lie on itself on a narrow page
+  for (const [name, axis] of Object.entries(layout)) {
+    thinned(axis);
+    if (/^yaxis/.test(name)) shortened(axis);
+    if (/^xaxis/.test(name)) staggered(axis, width);
+  }
+  if (!layout.xaxis2) return;
+  layout.annotations = (layout.annotations || []).map((one) => ({ ...one, font: { ...one.font, size: SMALL } }));
+}
+
+function shortened(axis) { // long names beside an axis, which would leave no room for what it stands at
+  if (!axis || !Array.isArray(axis.ticktext)) return;
+  const cut = (text) => (text.length > NAME_LETTERS ? `${text.slice(0, NAME_LETTERS - 1)}…` : text);
+  axis.ticktext = axis.ticktext.map((text) => escaped(cut(plain(text))));
+}
+
+function staggered(axis, width) { // every other name below an axis stands lower where they would run into each other
+  if (!axis || !Array.isArray(axis.ticktext) || axis.tickangle !== 0) return;
+  const names = axis.ticktext.map((text) => String(text).split("<br>"));
+  const letters = names.reduce((sum, lines) => sum + Math.max(...lines.map((line) => line.length)) + 1, 0);
+  const [from, to] = axis.domain || [0, 1];
+  if (letters * LETTER <= (width - 66) * (to - from)) return;
+  const lines = Math.max(...names.map((one) => one.length));
+  axis.ticktext = axis.ticktext.map((text, i) => (i % 2 ? "<br>".repeat(lines) : "") + text);
 }
 
 function thinned(axis) { // names along an axis that would lie on each other on a narrow page
@@ -67,9 +104,10 @@ function draw(name) {
     const { data, layout, slider } = prepared(name, place);
     place.style.height = `${layout.height || place.clientHeight}px`;
     if (slider) ruled(place, slider, (layout.meta || {}).titles);
+    const colours = theme();
     drawing.set(name, Plotly.newPlot(place, data, layout, SETTINGS).then(() => {
       place.on("plotly_click", ({ points }) => openHead(headOf(points[0])));
-      place.dataset.drawn = theme();
+      place.dataset.drawn = colours;
       return place;
     }));
   }
@@ -99,14 +137,18 @@ function ruled(place, slider, titles) { // a slider that the keyboard moves; the
   place.after(label);
 }
 
+async function redraw(place) { // in the colours and at the width of now; what is folded away has no width
+  const { data, layout, slider } = prepared(place.dataset.figure, place);
+  if (slider) shown(data, slider, place.dataset.step);
+  if (!room(place)) layout.height = place.layout.height;
+  place.style.height = `${layout.height || place.clientHeight}px`;
+  const colours = theme();
+  await Plotly.react(place, data, layout, SETTINGS);
+  place.dataset.drawn = colours;
+}
+
 async function recolour() {
-  for (const [name, drawn] of drawing) {
-    const place = await drawn;
-    const { data, layout, slider } = prepared(name, place);
-    if (slider) shown(data, slider, place.dataset.step);
-    await Plotly.react(place, data, { ...layout, height: place.layout.height }, SETTINGS);
-    place.dataset.drawn = theme();
-  }
+  for (const drawn of drawing.values()) await redraw(await drawn);
 }
 
 // Downloads
@@ -121,8 +163,12 @@ function numbers(values) {
 }
 
 function plain(text) { // what plotly is given escaped, as it was
-  return String(text).replace(/<br>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&#36;/g, "$")
+  return String(text).replace(/-<br>/g, "-").replace(/<br>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&#36;/g, "$")
     .replace(/&amp;/g, "&");
+}
+
+function escaped(text) { // for plotly, which reads tags, entities and, where MathJax is near, dollars
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\$/g, "&#36;");
 }
 
 function cell(value) { // quoted where needed; a text that a spreadsheet would take for a formula gets an apostrophe
@@ -137,44 +183,87 @@ function axis(layout, trace, letter) {
   return layout[name] || {};
 }
 
-function curve(trace, start) {
+const heading = (one) => plain((one.title || {}).text || "");
+const ofTitle = (list) => { // what all panels call an axis, be it written below one of them alone
+  const known = [...new Set(list.map(heading).filter(Boolean))];
+  return known.length === 1 ? known[0] : "";
+};
+
+function along(one, title) { // what the axis says of a place on it; a head among many beside its block is its block's
+  const places = Array.from(numbers(one.tickvals) || []), ticks = one.ticktext || [];
+  const every = places.length > 1 && places.every((place, i) => place === i); // else ticks name some places alone
+  const names = numbers(one.categoryarray) || (one.type !== "log" && every && ticks.length ? ticks : null);
+  const twice = names && new Set(names).size < names.length;
+  return (place, text) => {
+    const head = title === "block" && NAME.exec(String(text ?? ""));
+    if (head) return Number(head[1]);
+    const name = names && typeof place === "number" ? names[Math.round(place)] : undefined;
+    return name === undefined ? place : twice ? `${Math.round(place)} ${name}` : name;
+  };
+}
+
+function curve(trace, start, [across, up]) {
   const x = numbers(trace.x) || [], y = numbers(trace.y) || [], text = numbers(trace.text);
   const more = numbers(trace.customdata) || [];
   const interval = String(trace.hovertemplate).includes("} to %{"); // else other facts about each point
   return Array.from(y, (value, i) => {
-    const beside = Array.from(more[i] || []);
+    const beside = [more[i] ?? []].flat();
     const words = Array.isArray(text) ? text[i] : interval ? "" : beside.join(" ");
-    return [...start, x[i] ?? i, value, "", ...(interval ? [beside[0], beside[1]] : ["", ""]), words];
-  }).filter((row) => cell(row[3]) !== "");
+    const place = across(x[i] ?? i, words);
+    return [...start, place, up(value), "", ...(interval ? [beside[0], beside[1]] : ["", ""]), words === place ? "" : words];
+  }).filter((row) => cell(row[4]) !== "");
 }
 
-function matrix(trace, start) {
+function matrix(trace, start, [across, up]) {
   const z = numbers(trace.z), x = numbers(trace.x), y = numbers(trace.y), text = trace.text || [];
-  return z.flatMap((line, i) =>
-    Array.from(line, (value, j) => [...start, x ? x[j] : j, y ? y[i] : i, value, "", "", (text[i] || [])[j] ?? ""]));
+  return z.flatMap((line, i) => Array.from(line, (value, j) =>
+    [...start, across(x ? x[j] : j), up(y ? y[i] : i), value, "", "", (text[i] || [])[j] ?? ""]));
 }
 
 function space(trace, start) { // the third coordinate stands among the values
   const [x, y, z] = [trace.x, trace.y, trace.z].map(numbers), text = trace.text, more = trace.customdata || [];
   return Array.from(z, (value, i) => [...start, x[i], y[i], value, "", "", text ? text[i] : (more[i] || []).join(" ")])
-    .filter((row) => cell(row[4]) !== "");
+    .filter((row) => cell(row[5]) !== "");
+}
+
+function panelNames(layout, traces) { // by the title above each, else by that of its column and by what stands beside its row
+  const panels = new Map(traces.map((trace) => [trace.xaxis || "x", [axis(layout, trace, "x"), axis(layout, trace, "y")]]));
+  if (panels.size < 2) return new Map([...panels.keys()].map((key) => [key, "1"]));
+  const near = (one, other) => Math.abs(one - other) < 1e-6;
+  const titles = (layout.annotations || []).filter((one) => one.xref === "paper" && one.yref === "paper");
+  const over = ([x, y], own) => titles
+    .filter((one) => near(one.x, (x.domain[0] + x.domain[1]) / 2) && (own ? near(one.y, y.domain[1]) : one.y > y.domain[1] - 1e-6))
+    .sort((one, other) => one.y - other.y).map((one) => plain(one.text))[0];
+  const beside = ([, y]) => heading(y) || [...panels.values()].filter(([, other]) => near(other.domain[1], y.domain[1]))
+    .map(([, other]) => heading(other)).find(Boolean);
+  const all = [...panels.values()].every((panel) => over(panel, true));
+  const name = (panel) => (all ? over(panel, true) : [over(panel, false), beside(panel)].filter(Boolean).join(", "));
+  const names = [...panels].map(([key, panel]) => [key, name(panel)]);
+  const number = (key) => key.slice(1) || "1";
+  return new Map(names.map(([key, words]) =>
+    [key, !words || names.filter(([, other]) => other === words).length > 1 ? `${words} ${number(key)}`.trim() : words]));
+}
+
+function stepName(slider) { // what a slider chooses, as it says itself: layer, block, head
+  return ((slider.currentvalue || {}).prefix || "").trim() || slider.name || "shown";
 }
 
 function csv({ data, layout }) {
-  const steps = ((layout.sliders || [])[0] || {}).steps;
-  // Error bands stand in the columns low and high; lines in space are there to guide the eye.
-  const shown = data.filter((trace) => trace.fill !== "toself" && !(trace.type === "scatter3d" && trace.mode === "lines"));
+  const slider = (layout.sliders || [])[0], steps = (slider || {}).steps;
+  // Error bands stand in the columns low and high; lines in space guide the eye, labels repeat what they stand at.
+  const shown = data.filter((trace) => trace.fill !== "toself" && !(trace.type === "scatter3d" && trace.mode === "lines")
+    && !(trace.mode === "text" && trace.hoverinfo === "skip"));
+  const titles = ["x", "y"].map((letter) => ofTitle(shown.map((trace) => axis(layout, trace, letter))));
+  const panels = panelNames(layout, shown);
   const rows = shown.flatMap((trace) => {
-    const panel = (trace.xaxis || "x").slice(1) || "1";
     const step = steps ? (steps.find((one) => one.args[1][data.indexOf(trace)]) || {}).label : "";
-    const start = [panel, step || trace.name || ""];
+    const start = [panels.get(trace.xaxis || "x"), step, trace.name || ""];
+    const places = ["x", "y"].map((letter) => axis(layout, trace, letter)).map((one, i) => along(one, heading(one) || titles[i]));
     const rows = trace.type === "scatter3d" ? space : trace.z ? matrix : curve;
-    return rows(trace, start);
+    return rows(trace, start, places);
   });
-  const title = (letter) => plain(((axis(layout, shown[0] || {}, letter)).title || {}).text || letter);
-  const one = new Set(shown.map((trace) => trace.xaxis || "x")).size === 1;
-  const names = ["panel", steps ? "layer" : "series", one ? title("x") : "x", one ? title("y") : "y", "value", "low",
-                 "high", "text"];
+  const [x, y] = titles[0] === titles[1] ? titles.map((title, i) => `${title && `${title}, `}${"xy"[i]}`) : titles;
+  const names = ["panel", steps ? stepName(slider) : "", "series", x || "x", y || "y", "value", "low", "high", "text"];
   const kept = names.map((_, column) => column).filter((column) => rows.some((row) => cell(row[column]) !== ""));
   return [names, ...rows].map((row) => kept.map((column) => cell(row[column])).join(",")).join("\n") + "\n";
 }
@@ -185,10 +274,9 @@ function titled(layout, words) {
     if (lines.length && lines[lines.length - 1].length + word.length < LETTERS) lines[lines.length - 1] += ` ${word}`;
     else lines.push(word);
   }
-  const escaped = lines.map((line) => line.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/\$/g, "&#36;"));
   const room = 21 * lines.length + 10;
   const margin = { ...layout.margin, t: ((layout.margin || {}).t || 24) + room };
-  return { ...layout, title: { text: escaped.join("<br>") }, margin, height: (layout.height || 400) + room,
+  return { ...layout, title: { text: lines.map(escaped).join("<br>") }, margin, height: (layout.height || 400) + room,
            width: PICTURE_WIDTH, autosize: false };
 }
 
@@ -210,7 +298,7 @@ async function download(name, format) {
 
 // Heads: a click on one, wherever it stands, opens its card
 
-const NAME = /^L\d+H\d+$/;
+const NAME = /^L(\d+)H\d+$/;
 const heads = document.getElementById("heads") ? stored("heads") : null;
 const dialog = document.getElementById("head-card");
 
@@ -301,6 +389,7 @@ document.getElementById("theme").addEventListener("click", () => {
   recolour();
 });
 preferred.addEventListener("change", recolour);
+narrow.addEventListener("change", recolour);
 document.addEventListener("click", (event) => {
   const { target } = event;
   if (target.dataset.save) download(target.dataset.figure, target.dataset.save);
@@ -322,10 +411,30 @@ addEventListener("DOMContentLoaded", () => {
   showHead();
   unfold();
 });
-addEventListener("beforeprint", () => {
-  document.querySelectorAll("main details").forEach((one) => { one.open = true; });
-  document.querySelectorAll(".plot").forEach((place) => draw(place.dataset.figure));
-});
+
+// On paper: light, unfolded, no wider than a sheet; afterwards as it was
+
+let unfolded = [];
+
+function toPaper() { // nothing here may wait: the sheets are laid out when it returns
+  printing = true;
+  unfolded = Array.from(document.querySelectorAll("main details:not([open])"));
+  unfolded.forEach((one) => { one.open = true; });
+  for (const place of document.querySelectorAll(".plot")) {
+    if (place.dataset.drawn) redraw(place);
+    else draw(place.dataset.figure);
+  }
+}
+
+async function fromPaper() {
+  printing = false;
+  await recolour();
+  unfolded.splice(0).forEach((one) => { one.open = false; });
+}
+
+paper.addEventListener("change", recolour);
+addEventListener("beforeprint", toPaper);
+addEventListener("afterprint", fromPaper);
 
 // Figures and claims: those that hold every word that is typed
 
