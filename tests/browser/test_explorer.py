@@ -206,7 +206,7 @@ PARTS = {
         "layers": "text=Not in this run. armillary survey makes a run with it.",
         "heads": "[role=gridcell]",
         "figures": "text=armillary survey --heads makes a run with it.",
-        "ask": "text=expected a run with /attention, got /",
+        "ask": "text=expected a run with /attention, got one without",
         "": "[role=gridcell]",
     },
 }

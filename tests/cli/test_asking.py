@@ -131,7 +131,7 @@ def test_weights_of_a_block_that_is_not_there_and_a_taken_folder_are_one_line(co
     for arguments, message in (
         (["--block", "9"], "expected a block from 0 to 1, got 9"),
         (["--out", str(tmp_path)], "expected a folder without a run"),
-        (["--run", str(tmp_path / "none")], "expected a run in"),
+        (["--run", str(tmp_path / "none")], "expected the folder of a run"),
     ):
         code, _, err = command("weights", model, *arguments, "--quiet")
         assert code == 2

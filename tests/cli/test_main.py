@@ -94,7 +94,7 @@ def test_the_installed_command_refuses_in_one_line_and_shows_the_traceback_on_re
 
 def test_debug_shows_the_traceback(cli, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["armillary", "show", str(tmp_path), "--debug"])
-    with pytest.raises(arm.StoreError, match="expected a run in "):
+    with pytest.raises(arm.StoreError, match="expected the folder of a run, got "):
         cli.main()
 
 

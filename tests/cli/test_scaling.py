@@ -25,7 +25,7 @@ def test_a_missing_part_is_one_line(armillary, refused, model, corpus, tmp_path)
     line = refused(armillary("merge", tmp_path / "1", "--out", tmp_path / "all"))
     assert "expected all 2 parts of the survey, got none of 2/2" in line
     line = refused(armillary("show", tmp_path / "1"))
-    assert "expected a run in" in line
+    assert "expected the folder of a run" in line
 
 
 def test_a_plan_is_printed_in_80_columns_and_as_json(armillary, model, corpus, monkeypatch):

@@ -71,11 +71,11 @@ def test_a_head_of_names_alone_has_its_scores_and_qk_terms_and_says_what_adds_th
 @pytest.mark.parametrize(
     ("file", "path", "line"),
     [
-        ("heads.nc", "layers/0/gram", "expected a run with /residual, got /head_groups, /heads, /mixing: "),
+        ("heads.nc", "layers/0/gram", "expected a run with /residual, got one without: "),
         ("heads.nc", "figures/norms", "expected a run with /norms/norm for norms, got one without: "),
         ("names.nc", "measures/heads/entropy", "expected a measure of heads, got 'heads/entropy': choose taxonomy/"),
         ("states.nc", "figures/head-names", "expected a run with /taxonomy/kind for head-names, got one without: "),
-        ("states.nc", "heads/0/0", "expected a run with /heads, got /"),
+        ("states.nc", "heads/0/0", "expected a run with /heads, got one without"),
     ],
 )
 def test_what_a_part_does_not_hold_is_refused_with_the_command_that_adds_it(
@@ -97,7 +97,7 @@ def test_a_part_is_asked_what_its_model_alone_can_tell(page, part):
     for kind, found in refused.items():
         assert found.status_code == (200 if held else 400)
         if not held:
-            assert found.json()["error"].startswith(f"expected a run with /{lacking[kind]}, got /")
+            assert found.json()["error"].startswith(f"expected a run with /{lacking[kind]}, got one without")
             assert found.json()["error"].endswith(": `armillary survey` makes a run with it")
 
 

@@ -7,8 +7,15 @@ import pytest
 from scipy import stats
 
 from armillary.errors import RequestError
-from armillary.figures import compare_figure
-from armillary.figures.comparison import AXES, compare_detail, compare_finding, compared_result, run_names, told_apart
+from armillary.figures.comparison import (
+    AXES,
+    compare_detail,
+    compare_finding,
+    compared_curves,
+    compared_result,
+    run_names,
+    told_apart,
+)
 from armillary.figures.kit.colours import RUN_1, RUN_2
 from armillary.figures.kit.words import error_words
 from armillary.results.reading import has
@@ -22,6 +29,10 @@ CURVES = [
     for name, row in rows.variables.items()
     if row.label and row.error != "none" and row.axes in [(axis,) for axis in AXES]
 ]
+
+
+def compare_figure(name, one, other):
+    return compared_curves(compared_result(name, one, other), run_names(Run(one), Run(other)))
 
 
 def finding(name, one, other):
@@ -91,7 +102,7 @@ def test_runs_of_different_depth_are_drawn_beside_each_other(results, run_of):
 
 @pytest.mark.parametrize("path", ["norms/norm", "depth/anisotropy", "context/purity", "position/rank_screenot"])
 def test_any_group_can_be_compared(results, path):
-    assert len(compare_figure(path, results, results, "dark").data) >= 2
+    assert len(compare_figure(path, results, results).data) >= 2
 
 
 @pytest.mark.parametrize("path", [*CURVES, "position/rank_screenot"])

@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from armillary.figures import FIGURES, available, compare_figure, plot
+from armillary.figures import FIGURES, available, plot
+from armillary.figures.comparison import compared_curves, compared_result, run_names
 from armillary.figures.kit.fields import MATRICES
 from armillary.figures.kit.style import TITLE_LETTERS, literal
 from armillary.results.reading import chosen, thinned
@@ -114,7 +115,7 @@ def test_hostile_texts_stay_text(run_of, changed):
     assert "&lt;b&gt;bold" in seen
     assert "&amp;lt;b&amp;gt;" in seen
     assert "&#36;" in seen
-    check_is_text(compare_figure("norms/norm", run, run))
+    check_is_text(compared_curves(compared_result("norms/norm", run, run), run_names(Run(run), Run(run))))
 
 
 def test_titles_fit_a_phone(results):

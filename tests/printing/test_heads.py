@@ -163,7 +163,7 @@ def test_the_summary_prints_five_heads_of_a_kind_and_counts_the_others(many):
     run = Run(made_up.changed(many.results, taxonomy__kind=kinds))
     text = shown(summary(run, heads_table(run)), 80)
     assert sum(line.startswith("L") for line in text.splitlines()) == 3 + 5
-    assert "8 more heads: --kind sink prints one kind, --all every head." in " ".join(text.split())
+    assert "8 more heads: --kind local prints one kind, --all every head." in " ".join(text.split())
     alone = shown(summary(run, heads_table(run, "local")), 80)
     assert sum(line.startswith("L") for line in alone.splitlines()) == 13
 

@@ -48,7 +48,7 @@ def test_the_row_of_a_block_is_the_mean_over_heads_and_queries(prompt):
     maps = prompt.pattern.values[1]
     assert row.entropy == pytest.approx(entropy(maps, axis=-1).mean())
     assert row.mass_first == pytest.approx(maps[:, 1:, 0].mean())
-    assert row.mass_self == pytest.approx(np.diagonal(maps, axis1=1, axis2=2).mean())
+    assert row.mass_self == pytest.approx(np.diagonal(maps, axis1=1, axis2=2)[:, 1:].mean())
     best = maps.mean(0) * (1 - np.eye(4))
     best[:, 0] = 0
     assert row.strongest[0]["mass"] == pytest.approx(best.max())

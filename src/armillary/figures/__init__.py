@@ -5,7 +5,6 @@ import xarray as xr
 
 from armillary.errors import RequestError, did_you_mean
 from armillary.figures import context, depth, sweep, training
-from armillary.figures.comparison import compare_figure
 from armillary.figures.gaussian import depth as similarity
 from armillary.figures.gaussian import heads as gaussian_heads
 from armillary.figures.gaussian import information, logits, tokens
@@ -70,4 +69,4 @@ def plot(results: xr.DataTree, name: str, theme: str = "light") -> go.Figure:
     raise RequestError(f"expected a figure of this run, got {name!r}: {did_you_mean(name, offered)}")
 
 
-__all__ = ["ERRORS", "FIGURES", "SECTIONS", "Figure", "available", "compare_figure", "plot"]
+__all__ = ["ERRORS", "FIGURES", "SECTIONS", "Figure", "available", "plot"]

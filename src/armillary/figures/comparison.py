@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from armillary.errors import RequestError
 from armillary.figures.kit.colours import RUN_1, RUN_2
 from armillary.figures.kit.curves import draw_estimate, layer_axis
-from armillary.figures.kit.style import axes, literal, panels, titled
+from armillary.figures.kit.style import axes, literal, panels
 from armillary.figures.kit.units import axis_label, drawn_estimate, scale_of
 from armillary.figures.kit.words import NOT_ESTIMABLE, counted, error_words, largest, number, quoted
 from armillary.measures.errors.jackknife import half_width
@@ -83,17 +83,11 @@ def compared_result(name: str, one: xr.DataTree, other: xr.DataTree, group: xr.D
     return Compared(name, first, second, gap, error, group[result.replace("_difference", "_differs")].values)
 
 
-def compare_figure(name: str, one: xr.DataTree, other: xr.DataTree, theme: str = "light") -> go.Figure:
-    """One result per layer or block, "position/share_corrected", of two runs, with the error bands of both.
+def compared_curves(both: Compared, names: tuple[str, str]) -> go.Figure:
+    """Both curves with their error bands, under the names of the runs.
 
     Runs of different depth are drawn layer by layer, each as long as it is.
     """
-    both = compared_result(name, one, other)
-    return titled(compared_curves(both, run_names(Run(one), Run(other))), compare_finding(both), theme)
-
-
-def compared_curves(both: Compared, names: tuple[str, str]) -> go.Figure:
-    """Both curves with their bands, under the names of the runs."""
     figure = panels()
     draw_estimate(figure, both.first, run_name(names[0], 1), RUN_1)
     draw_estimate(figure, both.second, run_name(names[1], 2), RUN_2)

@@ -45,8 +45,8 @@ def layers(
     """One row per block: entropy (nats), mass on position 0 and on itself, angle correlation, strongest pairs.
 
     Over one head, or over all: entropy and masses as means over heads and queries, pairs and correlation of the mean
-    map. `mean="output"` weights each head, query by query, by the norm of what it adds through W_O. Mass on position 0
-    leaves its own row out. With `words` maps are between words; the angles stay those of tokens.
+    map. `mean="output"` weights each head, query by query, by the norm of what it adds through W_O. The masses
+    leave query 0 out, which has no choice. With `words` maps are between words; the angles stay those of tokens.
     """
     rows = [_layer(prompt, block, head, mean, words, pairs) for block in range(prompt.sizes["block"])]
     return pd.DataFrame(rows, index=pd.RangeIndex(len(rows), name="block"))

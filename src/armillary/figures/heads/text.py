@@ -110,7 +110,13 @@ def bin_curve(results: xr.DataTree, path: str, head: int) -> Estimate:
 def bin_ticks(figure: go.Figure, names: list[str], row: int = 1) -> None:
     """Name the bins along the axis, about eight of them where there are more."""
     some = list(range(0, len(names), -(-len(names) // 8)))
-    ticks = {"tickmode": "array", "tickvals": some, "ticktext": [names[place] for place in some], "dtick": None}
+    ticks = {
+        "tickmode": "array",
+        "tickvals": some,
+        "ticktext": [names[place] for place in some],
+        "categoryarray": names,
+        "dtick": None,
+    }
     figure.update_xaxes(range=[-0.3, len(names) - 0.7], **ticks, row=row, col=1)
 
 
