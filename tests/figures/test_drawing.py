@@ -11,6 +11,7 @@ from armillary.figures.comparison import compared_curves, compared_result, run_n
 from armillary.figures.kit.fields import MATRICES
 from armillary.figures.kit.style import TITLE_LETTERS, literal
 from armillary.results.reading import chosen, thinned
+from armillary.results.store import Run
 
 HOSTILE = [
     "<b>bold</b>",

@@ -16,7 +16,7 @@ import made_up
 from armillary.errors import RequestError
 from armillary.printing.heads import best_first, heads_table, printed, summary
 from armillary.results.schema.naming import KINDS, SCORES
-from armillary.results.store import Run
+from armillary.results.store import Run, tree_of
 
 
 @pytest.fixture(scope="module")
@@ -164,8 +164,23 @@ def test_the_summary_prints_five_heads_of_a_kind_and_counts_the_others(many):
     text = shown(summary(run, heads_table(run)), 80)
     assert sum(line.startswith("L") for line in text.splitlines()) == 3 + 5
     assert "8 more heads: --kind local prints one kind, --all every head." in " ".join(text.split())
-    alone = shown(summary(run, heads_table(run, "local")), 80)
+    alone = shown(summary(run, heads_table(run, "local"), "local"), 80)
     assert sum(line.startswith("L") for line in alone.splitlines()) == 13
+
+
+def test_heads_of_one_kind_are_all_that_pass_its_threshold_by_the_score_of_that_kind(many):
+    labels = many.results["taxonomy"].kind.values.astype(object)
+    first = tuple(np.argwhere(labels == "induction")[0])
+    labels[first] = "induction, sink"
+    dataset = many.results["taxonomy"].to_dataset().assign(labels=(("block", "head"), labels.astype(str)))
+    groups = {name: node.to_dataset() for name, node in many.results.children.items()} | {"taxonomy": dataset}
+    run = Run(tree_of(groups, many.provenance))
+    frame = heads_table(run, "sink")
+    assert list(frame.kind).count("induction") == 1
+    text = shown(summary(run, frame, "sink"), 80)
+    block, head = first
+    row = next(line for line in text.splitlines() if line.startswith(f"L{block}H{head} "))
+    assert f"{100 * float(dataset.sink.values[first]):.1f}" in row.split()
 
 
 def test_a_kind_that_no_head_has_is_answered_in_words(many):
