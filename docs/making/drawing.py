@@ -17,6 +17,7 @@ import armillary as arm
 from armillary.figures import FIGURES, available
 from armillary.figures.kit.colours import ON_DARK, THEMES
 from armillary.figures.kit.style import HEIGHT, template
+from armillary.reporting.page import asset
 from armillary.results.reading import has
 from making.runs import PLACE
 
@@ -94,11 +95,12 @@ def plot(figure: go.Figure) -> str:
 
 
 def put_scripts(app: Sphinx) -> None:
-    """Plotly and the two templates, beside the static files of the site."""
+    """Plotly, the two templates and what the report does to fit a page, beside the static files of the site."""
     static = Path(app.outdir) / "_static"
     static.mkdir(parents=True, exist_ok=True)
     static.joinpath("plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
     static.joinpath("themes.js").write_text(themes(), encoding="utf-8")
+    static.joinpath("fitted.js").write_text(asset("fitted.js"), encoding="utf-8")
 
 
 def themes() -> str:
@@ -110,5 +112,5 @@ def themes() -> str:
 def add_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Only a page with figures loads them."""
     if PLOT in context.get("body", ""):
-        for name in ("plotly.min.js", "themes.js", "figures.js"):
+        for name in ("plotly.min.js", "themes.js", "fitted.js", "figures.js"):
             app.add_js_file(name, defer="defer")

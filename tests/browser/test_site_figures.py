@@ -11,6 +11,7 @@ import made_up
 import waiting
 from armillary.figures import FIGURES
 from armillary.figures.kit.colours import ON_DARK
+from armillary.reporting.page import asset
 from armillary.results.store import Run
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -47,7 +48,12 @@ def address(run, tmp_path_factory):
     patch.setattr(drawing, "opened", lambda _: run)
     figures = "".join(drawing.shown("runs/made-up", name).astext() for name in NAMES)
     patch.undo()
-    scripts = [get_plotlyjs(), drawing.themes(), (DOCS / "static/figures.js").read_text(encoding="utf-8")]
+    scripts = [
+        get_plotlyjs(),
+        drawing.themes(),
+        asset("fitted.js"),
+        (DOCS / "static/figures.js").read_text(encoding="utf-8"),
+    ]
     style = (DOCS / "static/site.css").read_text(encoding="utf-8")
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><style>{style}</style>'
     page = tmp_path_factory.mktemp("site") / "page.html"

@@ -26,7 +26,7 @@ from armillary.reporting.sparkline import sparkline
 
 def page(report: Report) -> str:
     """The whole file. The words come first and plotly last, so that a reader sees the answers while it loads."""
-    scripts = [asset("page.js"), get_plotlyjs()]
+    scripts = [asset("fitted.js") + asset("page.js"), get_plotlyjs()]
     sections = [(name, ordered(plots, report.lead)) for name, plots in by_section(report.plots)]
     names = [*(name for name, _ in sections), *([CLAIMS] if report.claims else [])]
     return "\n".join(

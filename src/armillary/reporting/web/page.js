@@ -6,13 +6,7 @@ const SETTINGS = { responsive: true, displayModeBar: false };
 const PICTURE_WIDTH = 1000;
 const NARROW = 500; // pixels
 const SHEET = 660; // pixels between the margins of a sheet, A4 or letter
-const MOST_NAMES = 16; // along an axis of a panel on a narrow page
-const NAME_LETTERS = 14; // of a name beside an axis there
-const LETTER = 7.5; // pixels, of a name below an axis there
-const SMALL = 10; // pixels, the titles of panels side by side there
 const LETTERS = 115; // a line of a title at 15 px in a picture of that width
-const BYTES = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Array, i2: Int16Array, u2: Uint16Array,
-                i1: Int8Array, u1: Uint8Array };
 
 const stored = (id) => JSON.parse(document.getElementById(id).textContent);
 const box = (name) => document.querySelector(`.plot[data-figure="${name}"]`);
@@ -26,71 +20,25 @@ const look = () => stored("themes")[theme()];
 const drawing = new Map();
 const room = (place) => (printing ? SHEET : place.clientWidth);
 
-function fitting(layout, width) { // on a narrow page a square matrix or a sphere is no higher than it is wide
-  if (!layout.scene && (!(layout.yaxis || {}).scaleanchor || layout.xaxis2)) return layout.height;
-  const { t = 24, b = 48, l = 52, r = 14 } = layout.margin || {};
-  return Math.min(layout.height, width - l - r + t + b);
-}
-
 const darker = stored("dark-colours");
-
-function coloured(value) { // the same hues in shades that a dark page shows
-  if (theme() !== "dark") return value;
-  if (typeof value === "string") return darker[value] || value;
-  if (Array.isArray(value)) return value.map(coloured);
-  if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, coloured(one)]));
-  return value;
-}
+const coloured = (value) => (theme() === "dark" ? shaded(value, darker) : value);
 
 function prepared(name, place) { // data and layout as they are drawn; the page has a slider of its own
   const { data, layout } = stored(`data-${name}`);
   const slider = (layout.sliders || [])[0];
   if (slider) {
     delete layout.sliders;
-    layout.height -= 84;
+    layout.height -= SLIDER;
     layout.margin = { ...layout.margin, b: 54 };
   }
   layout.template = look();
   if (printing) layout.width = SHEET; // the window may be wider than a sheet
   layout.autosize = !printing;
   layout.uirevision = "kept"; // what the reader turned, enlarged or hid stays so in other colours
-  layout.height = fitting(layout, room(place));
+  layout.height = fitting(layout, room(place), layout.height);
   if (room(place) < NARROW) narrowed(layout, room(place));
   if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false; // a finger on a plot scrolls the page
   return { data: coloured(data), layout: coloured(layout), slider };
-}
-
-function narrowed(layout, width) { // what would lie on itself on a narrow page
-  for (const [name, axis] of Object.entries(layout)) {
-    thinned(axis);
-    if (/^yaxis/.test(name)) shortened(axis);
-    if (/^xaxis/.test(name)) staggered(axis, width);
-  }
-  if (!layout.xaxis2) return;
-  layout.annotations = (layout.annotations || []).map((one) => ({ ...one, font: { ...one.font, size: SMALL } }));
-}
-
-function shortened(axis) { // long names beside an axis, which would leave no room for what it stands at
-  if (!axis || !Array.isArray(axis.ticktext)) return;
-  const cut = (text) => (text.length > NAME_LETTERS ? `${text.slice(0, NAME_LETTERS - 1)}…` : text);
-  axis.ticktext = axis.ticktext.map((text) => escaped(cut(plain(text))));
-}
-
-function staggered(axis, width) { // every other name below an axis stands lower where they would run into each other
-  if (!axis || !Array.isArray(axis.ticktext) || axis.tickangle !== 0) return;
-  const names = axis.ticktext.map((text) => String(text).split("<br>"));
-  const letters = names.reduce((sum, lines) => sum + Math.max(...lines.map((line) => line.length)) + 1, 0);
-  const [from, to] = axis.domain || [0, 1];
-  if (letters * LETTER <= (width - 66) * (to - from)) return;
-  const lines = Math.max(...names.map((one) => one.length));
-  axis.ticktext = axis.ticktext.map((text, i) => (i % 2 ? "<br>".repeat(lines) : "") + text);
-}
-
-function thinned(axis) { // names along an axis that would lie on each other on a narrow page
-  if (!axis || !Array.isArray(axis.ticktext) || axis.ticktext.length <= MOST_NAMES) return;
-  const every = Math.ceil(axis.ticktext.length / (MOST_NAMES / 2));
-  const some = (list) => Array.from(list).filter((_, i) => i % every === 0);
-  [axis.tickvals, axis.ticktext] = [some(numbers(axis.tickvals)), some(axis.ticktext)];
 }
 
 function shown(data, slider, step) { // the traces of one step of a slider
@@ -152,24 +100,6 @@ async function recolour() {
 }
 
 // Downloads
-
-function numbers(values) {
-  if (!values || !values.bdata) return values;
-  const bytes = Uint8Array.from(atob(values.bdata), (letter) => letter.charCodeAt(0));
-  const flat = Array.from(new BYTES[values.dtype](bytes.buffer));
-  const sizes = String(values.shape || "").split(",").map(Number);
-  if (sizes.length < 2) return flat;
-  return Array.from({ length: sizes[0] }, (_, row) => flat.slice(row * sizes[1], (row + 1) * sizes[1]));
-}
-
-function plain(text) { // what plotly is given escaped, as it was
-  return String(text).replace(/-<br>/g, "-").replace(/<br>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&#36;/g, "$")
-    .replace(/&amp;/g, "&");
-}
-
-function escaped(text) { // for plotly, which reads tags, entities and, where MathJax is near, dollars
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\$/g, "&#36;");
-}
 
 function cell(value) { // quoted where needed; a text that a spreadsheet would take for a formula gets an apostrophe
   if (value === null || value === undefined || Number.isNaN(value)) return "";
