@@ -43,10 +43,8 @@ def gaussian(
     and CSV give every distance, and with --heads every head.
     """
     from armillary.printing import gaussian as tables
-    from armillary.probes.reloading import reloaded
     from armillary.results.reading import require
     from armillary.results.store import open as open_run
-    from armillary.runs.gaussian import gaussian as look
 
     found = open_run(run)
     asked = {"directions": directions, "windows": windows, "seed": seed}
@@ -54,6 +52,9 @@ def gaussian(
     if again or "gaussian" not in found.results.children:
         require(found.results, "residual", "corpus")
         with said_to_load(short(str(found.provenance.get("model", "model"))), quiet=quiet):
+            from armillary.probes.reloading import reloaded
+            from armillary.runs.gaussian import gaussian as look
+
             view = reloaded(found, **asdict(trust))
         found = look(view, found, **given, progress=not quiet)
     else:

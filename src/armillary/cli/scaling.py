@@ -35,10 +35,10 @@ def plan(
 
     The estimate comes from a short calibration on this machine; --workers gives it for many.
     """
-    from armillary.printing import plan as printing
-    from armillary.runs.plan import plan as cost_of_survey
-
     with said_to_load(model, quiet=quiet):
+        from armillary.printing import plan as printing
+        from armillary.runs.plan import plan as cost_of_survey
+
         view = loading.view(model, DEFAULTS.seed)
     given = {"contexts": contexts, "length": length, "until_se": until_se, "shard_tokens": shard_tokens}
     cost = cost_of_survey(view, corpus, workers=workers, **given)
