@@ -80,16 +80,25 @@ def test_the_built_in_task_prints_answers_and_masses(run, model):
     [
         (["word1", "--layer", "2"], "expected a layer from 0 to 1, got 2"),
         (["word1", "--head", "4"], "expected a head from 0 to 3, got 4"),
-        ([" "], "armillary: expected at least one word, got an empty prompt: write a text\n"),
+        (["   "], "armillary: expected at least one word, got an empty prompt: write a text\n"),
         (["word1 " * 401], "expected at most 400 tokens"),
         ([], "armillary: expected a text or --shots, got neither: give one of the two\n"),
         (["word1", "--shots", "3"], "armillary: expected a text or --shots, got both: give one of the two\n"),
         (["--shots", "3,x"], "expected numbers of examples, got '3,x': separate them by commas, 3,5,8\n"),
         (["--shots", "99"], " from 1 to 29"),
+        (
+            ["word1", "--tokens", "-2"],
+            "armillary: expected --tokens of at least 0, got -2: 0 asks for no continuation\n",
+        ),
+        (
+            ["word1", "--mean", "foo"],
+            "armillary: expected plain or output for --mean, got 'foo': choose plain, output\n",
+        ),
+        (["word1", "--json", "--csv"], "armillary: expected --json or --csv, got both: give one of the two\n"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line_and_code_two(run, model, arguments, message):
-    code, out, err = run(model, *arguments)
+    code, out, err = run(model, *arguments, "--quiet")
     assert code == 2
     assert out == ""
     assert err.count("\n") == 1
@@ -97,7 +106,7 @@ def test_what_cannot_be_asked_is_one_line_and_code_two(run, model, arguments, me
 
 
 def test_an_encoder_asked_to_generate_says_so(run, encoder):
-    code, _, err = run(encoder, "word1", "--tokens", "3")
+    code, _, err = run(encoder, "word1", "--tokens", "3", "--quiet")
     assert code == 2
     assert err.startswith("armillary: expected a causal language model to continue a text, ")
     assert err.count("\n") == 1
@@ -142,7 +151,7 @@ def test_weights_of_a_block_that_is_not_there_and_a_taken_folder_are_one_line(co
 def test_changes_of_the_model_stand_beside_the_model_as_it_is(run, model):
     code, out, _ = run(model, "word1 word2 word3", "--alpha", "0.5,1,2", "--without", "L1H2", "--tokens", "2")
     assert code == 0
-    names = ["as it is", "α = 0.5", "α = 2", "without L1H2"]
+    names = ["as it is (α = 1)", "α = 0.5", "α = 2", "without L1H2"]
     rows = [line.strip() for line in out.splitlines()]
     for name in names:
         assert sum(row.startswith(name) for row in rows) == 2, "a row of numbers and a continuation"
@@ -163,11 +172,12 @@ def test_changes_of_the_model_stand_beside_the_model_as_it_is(run, model):
         (["--without", "L9H0"], "expected a block from 0 to 1, got 9"),
         (["--without", "L0H9"], "expected a head from 0 to 3, got 9"),
         (["--alpha", "nan"], "expected a finite alpha, got nan: choose another"),
+        (["--alpha", "-1"], "expected alpha of at least 0, got -1: choose a larger one"),
         (["--alpha", "2", "--layer", "7"], "expected a layer from 0 to 1, got 7"),
     ],
 )
 def test_changes_that_cannot_be_made_are_refused_in_one_line(run, model, flags, said):
-    code, out, err = run(model, "word1 word2", *flags)
+    code, out, err = run(model, "word1 word2", *flags, "--quiet")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert said in err
 
@@ -176,3 +186,34 @@ def test_changes_need_a_text(run, model):
     code, _, err = run(model, "--shots", "3", "--alpha", "2")
     assert code == 2
     assert "expected a text with --alpha or --without, got --shots: give one of the two" in err
+
+
+def test_a_change_that_is_asked_for_twice_is_made_once(run, model):
+    code, out, _ = run(
+        model, "word1 word2", "--alpha", "2,2.0", "--without", "L1H2,L01H2", "--tokens", "0", "--json", "--quiet"
+    )
+    assert code == 0
+    assert [each["variant"] for each in json.loads(out)["variants"]] == ["as it is", "α = 2", "without L1H2"]
+
+
+def test_blanks_are_refused_before_a_model_is_loaded(run):
+    code, _, err = run("nowhere/no-model", "   ")
+    assert (code, err) == (2, "armillary: expected at least one word, got an empty prompt: write a text\n")
+
+
+def test_one_token_is_no_tokens_in_the_title(run, model):
+    for flags in ([], ["--alpha", "2"]):
+        assert "1 token\n" in run(model, "word1", "--tokens", "0", *flags)[1]
+
+
+def test_a_prompt_says_on_standard_error_that_it_loads_and_quiet_is_silent(run, model):
+    for flags in (["word1"], ["word1", "--alpha", "2"]):
+        assert run(model, *flags, "--tokens", "0")[2] == f"{model}: loading\n"
+        assert run(model, *flags, "--tokens", "0", "--quiet")[2] == ""
+
+
+def test_the_task_says_what_it_costs_and_quiet_is_silent(run, model):
+    said = run(model, "--shots", "1,2", "--tokens", "2")[2].splitlines()
+    assert said[0] == f"{model}: loading"
+    assert said[1].endswith("prompts of the task, each answered in up to 2 tokens, then its control")
+    assert run(model, "--shots", "1", "--tokens", "1", "--quiet")[2] == ""

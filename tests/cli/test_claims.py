@@ -11,6 +11,7 @@ def test_a_document_prints_its_summary_and_its_claims(command):
     assert out.startswith("Claims of four documents, checked")
     assert "TW-RESID" in out
     assert "BAO-" not in out
+    assert "exact: an identity to rounding" in out, "the word is not said twice"
     assert "--id ID says what was measured and why" in out
 
 
@@ -33,6 +34,7 @@ def test_json_gives_every_field(command):
 
 def test_unknown_ids_and_documents_are_refused_in_one_line(command, refused):
     assert "did you mean TW-BREAK" in refused(command("claims", "--id", "TW-BRAEK"))
+    assert "got 'foo': `armillary claims` lists them all" in refused(command("claims", "--id", "foo"))
     assert "choose BAO, SZ, TW, WE" in refused(command("claims", "--document", "song"))
     assert "which is about a trained model, got none" in refused(command("claims", "--id", "SZ-RANK"))
 

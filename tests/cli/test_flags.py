@@ -51,5 +51,5 @@ def test_without_flags_the_record_has_its_defaults():
 def test_what_the_record_refuses_is_refused():
     app = command_of(More, seen := [])
     done = CliRunner().invoke(app, ["here", "--side", "rigth"])
-    assert str(done.exception) == "expected a value that side takes, got 'rigth': did you mean right?"
+    assert str(done.exception) == "expected left or right for --side, got 'rigth': did you mean right?"
     assert seen == []

@@ -31,3 +31,13 @@ def test_a_request_that_cannot_be_met_is_one_line(command, folder):
     code, _, err = command("gaussian", folder, "--again", "--directions", "99", "--quiet")
     assert code == 2
     assert err == "armillary: expected directions from 1 to 32, got 99\n"
+
+
+def test_options_that_differ_from_what_the_run_holds_are_refused_and_the_same_are_taken(command, folder):
+    held = "expected what this run holds, 2 directions, 20 windows"
+    for options, got in (
+        (["--directions", "4", "--windows", "3"], f"{held}, got --directions 4 --windows 3: add --again"),
+        (["--seed", "3"], f"{held}, of a seed that is not kept, got --seed 3: add --again"),
+    ):
+        assert command("gaussian", folder, *options) == (2, "", f"armillary: {got}\n")
+    assert command("gaussian", folder, "--directions", "2", "--windows", "64")[0] == 0, "a run of 20 windows has no 64"

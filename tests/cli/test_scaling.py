@@ -1,6 +1,9 @@
 """`plan` and `merge` as a user types them."""
 
 import json
+import re
+
+import pytest
 
 from armillary.results import store
 
@@ -35,8 +38,8 @@ def test_a_plan_is_printed_in_80_columns_and_as_json(armillary, model, corpus, m
     assert out.startswith("12 windows of 16 tokens on 3 workers like this machine: ")
     for word in ("time", "memory", "disk", "network", "worker", "error", "wanted"):
         assert f"\n{word} " in out
-    code, out, _ = armillary("plan", model, "--corpus", corpus, *SHORT, "--json")
-    assert code == 0
+    code, out, err = armillary("plan", model, "--corpus", corpus, *SHORT, "--json")
+    assert (code, err) == (0, f"{model}: loading\n")
     assert json.loads(out)["contexts"] == 12
     assert json.loads(out)["network"] == 0
 
@@ -46,3 +49,17 @@ def test_wrong_parts_and_workers_are_refused(armillary, refused, model, corpus):
     assert "expected shard as i/N with i from 1 to N, got '3/2'" in refused(armillary(*given, "--shard", "3/2"))
     assert "expected engine=ray with workers, got engine=local" in refused(armillary(*given, "--workers", "2"))
     assert "did you mean ray" in refused(armillary(*given, "--engine", "rya"))
+
+
+def test_a_plan_gives_its_error_in_per_cent_and_quiet_is_silent(armillary, model, corpus):
+    given = ["plan", model, "--corpus", corpus, *SHORT, "--quiet"]
+    _, out, err = armillary(*given)
+    percent = float(re.search(r"\nerror    about (\S+) %, the largest SE", out)[1])
+    rows = json.loads(armillary(*given, "--json")[1])
+    assert percent == pytest.approx(100 * rows["se"], rel=0.06)
+    assert err == ""
+
+
+def test_a_wanted_error_that_is_no_share_is_told_its_unit(armillary, refused, model, corpus):
+    line = refused(armillary("plan", model, "--corpus", corpus, "--until-se", "5", "--quiet"))
+    assert "expected until_se between 0 and 1, got 5: it is a share, 0.001 is 0.1 %" in line

@@ -149,3 +149,26 @@ def test_two_runs_without_states_have_a_report(whole, part, tmp_path, armillary)
 
 def test_a_figure_that_the_run_cannot_draw_is_refused_in_one_line(part, armillary, refused):
     assert "position-share" in refused(armillary("figure", part, "position-share"))
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_list_of_figures_fits_the_terminal_and_goes_on_below_the_name(whole, armillary, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = armillary("figure", whole)[1].splitlines()
+    assert max(map(len, lines)) <= width
+    assert any(line.startswith("    ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--format", "jpg"], "expected a format that figures have, got --format jpg: choose svg, pdf, png"),
+        (
+            ["--format", "pdf", "--out", "one.png"],
+            "expected one format, got --out one.png and --format pdf: omit --format, or change one",
+        ),
+        (["--out", "one.jpg"], "expected a file name that ends in .svg, .pdf, .png, got one.jpg: change its ending"),
+    ],
+)
+def test_formats_that_are_not_there_or_contradict_are_refused_in_one_line(whole, armillary, refused, flags, said):
+    assert refused(armillary("figure", whole, "head-kinds", *flags)) == f"armillary: {said}\n"

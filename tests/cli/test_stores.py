@@ -2,12 +2,18 @@
 
 import io
 import json
+import re
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
 import transformers
 from rich.cells import cell_len
+from rich.console import Console
+
+from armillary.printing.panels import Column, Panels
+from armillary.printing.stores import Fitted, tokens
 
 ROWS = 2 * 4 * 4 * 5
 """Blocks, heads, sides and triplets of the tiny model."""
@@ -107,7 +113,7 @@ def test_results_are_kept_in_a_folder_and_in_a_run(run, armillary, surveyed, tmp
     ],
 )
 def test_what_cannot_be_read_is_one_line_and_code_two(run, refused, arguments, message):
-    assert message in refused(run(*arguments))
+    assert message in refused(run(*arguments, "--quiet"))
 
 
 def test_a_model_without_a_tokenizer_is_one_line(armillary, refused, tmp_path, capfd):
@@ -116,5 +122,38 @@ def test_a_model_without_a_tokenizer_is_one_line(armillary, refused, tmp_path, c
     torch.manual_seed(0)
     transformers.LlamaForCausalLM(config).save_pretrained(tmp_path / "bare")
     capfd.readouterr()  # transformers' own progress
-    line = refused(armillary("stores", str(tmp_path / "bare")))
+    line = refused(armillary("stores", str(tmp_path / "bare"), "--quiet"))
     assert "expected a tokenizer to read directions as tokens, got none with" in line
+
+
+def test_few_words_say_in_one_sentence_that_specificity_needs_more(run):
+    code, out, err = run("--words", "word1,word2")
+    flat = " ".join(out.split())
+    assert (code, err) == (0, f"{err.split(': ')[0]}: loading\n")
+    assert "Specificity of keys and values: not determined; it needs at least 10 words, got 2" in flat
+    assert not re.search(r"\bnan\b", flat)
+    many = ",".join(f"word{i}" for i in range(12))
+    assert "Specificity of keys rises with depth: " in " ".join(run("--words", many)[1].split())
+
+
+def test_no_word_of_a_heading_is_cut_where_a_terminal_is_narrow(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    out = run("--block", "0", "--head", "1", "--words", "word1,word2,word3")[1]
+    assert max(map(cell_len, out.splitlines())) <= 40
+    assert "triplet" in out
+    assert "…" not in out
+
+
+def test_a_token_takes_the_room_that_there_is():
+    texts = np.array(["appearances", "incompatibilities"])
+
+    def made(letters):
+        return Panels("", [Column("triplet", ["1 +"], words=True), Column("tokens", [tokens(texts, letters)])], "")
+
+    def shown(width):
+        console = Console(width=width, file=io.StringIO())
+        console.print(Fitted(made))
+        return console.file.getvalue()
+
+    assert "appearances  incompatibilities" in shown(60)
+    assert "appearances  incompatibil…" in shown(35)

@@ -25,7 +25,7 @@ def test_the_help_of_survey_shows_every_flag_and_default(armillary):
 @pytest.mark.parametrize(("value", "meant"), [("maybe", "choose drop, keep"), ("keeps", "did you mean keep?")])
 def test_a_wrong_choice_is_refused_before_the_model_is_looked_for(armillary, refused, value, meant):
     line = refused(armillary("survey", "no such model", "--first", value))
-    assert line == f"armillary: expected a value that first takes, got {value!r}: {meant}\n"
+    assert line == f"armillary: expected drop or keep for --first, got {value!r}: {meant}\n"
 
 
 def test_too_short_a_window_is_refused_before_the_model_is_looked_for(armillary, refused):
@@ -112,7 +112,7 @@ def test_a_folder_that_holds_a_run_is_refused(surveyed, model, corpus, armillary
     assert (surveyed[0] / "states.nc").read_bytes() == before
 
 
-@pytest.mark.parametrize("asked", [["survey"], ["weights"], ["stores"], ["travel", "a text"]])
+@pytest.mark.parametrize("asked", [["survey"], ["weights"], ["stores", "--quiet"], ["travel", "a text"]])
 def test_a_folder_that_holds_a_run_is_refused_before_a_model_is_loaded(surveyed, armillary, refused, asked):
     command, *text = asked
     line = refused(armillary(command, "no-such-model", *text, "--out", surveyed[0]))

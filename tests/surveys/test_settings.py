@@ -76,7 +76,8 @@ def test_every_choice_is_taken_and_any_other_word_refused(name):
     for choice in CHOICES[name]:
         assert getattr(Settings.of(**{name: choice}), name) == choice
     meant = f"choose {', '.join(CHOICES[name])}"
-    with pytest.raises(RequestError, match=rf"^expected a value that {name} takes, got 'sideways': {meant}$"):
+    words, flag = " or ".join(CHOICES[name]), f"--{name.replace('_', '-')}"
+    with pytest.raises(RequestError, match=rf"^expected {words} for {flag}, got 'sideways': {meant}$"):
         Settings.of(**{name: "sideways"})
 
 
@@ -90,8 +91,16 @@ def test_every_choice_is_taken_and_any_other_word_refused(name):
         ({"length": 2}, r"^expected length of at least 3, got 2: choose a larger one$"),
         ({"workers": 0, "engine": "ray"}, r"^expected workers of at least 1, got 0: choose a larger one$"),
         ({"workers": 2}, r"^expected engine=ray with workers, got engine=local: use engine=ray, or omit workers$"),
+        (
+            {"documents": 3},
+            r"^expected --documents with --per-document, got --documents alone: give both or neither$",
+        ),
+        (
+            {"per_document": 3},
+            r"^expected --documents with --per-document, got --per-document alone: give both or neither$",
+        ),
         ({"max_tokens": 100}, r"^expected max_tokens of at least 128, got 100: choose a larger one$"),
-        ({"until_se": 0.0}, r"^expected until_se between 0 and 1, got 0: give an SE such as 0.001$"),
+        ({"until_se": 0.0}, r"^expected until_se between 0 and 1, got 0: it is a share, 0.001 is 0.1 %$"),
         (
             {"until_se": 0.1, "shard": "1/2"},
             r"^expected one process that sees all windows with until_se, got a shard",

@@ -208,7 +208,7 @@ def test_a_survey_that_will_not_fit_is_refused_before_it_starts(view, text, monk
     [
         ({"context": 5}, r"expected a setting of a survey, got 'context': did you mean contexts\?"),
         ({"nonsense": 5}, r"expected a setting of a survey, got 'nonsense': choose contexts, length, seed"),
-        ({"first": "maybe"}, r"expected a value that first takes, got 'maybe': choose drop, keep"),
+        ({"first": "maybe"}, r"expected drop or keep for --first, got 'maybe': choose drop, keep"),
         ({"batch": 0}, r"expected batch of at least 1, got 0: choose a larger one"),
         ({"length": 2}, r"expected length of at least 3, got 2: choose a larger one"),
         (

@@ -1,6 +1,7 @@
 """A file appears when it is whole; until then the older one stays, and nothing else is left behind."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -92,3 +93,9 @@ def test_file_and_folder_are_on_the_disk_before_and_after_the_rename(tmp_path, m
     monkeypatch.setattr("os.replace", lambda *paths: (done.append("rename"), rename(*paths)))
     write_text(tmp_path / "a", "x")
     assert done == [False, "rename", True]
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused_with_what_to_do(tmp_path):
+    with pytest.raises(StoreError, match=rf"^expected a file to write, got the folder {re.escape(str(tmp_path))}: "):
+        write_text(tmp_path, "page")
+    assert list(tmp_path.iterdir()) == []

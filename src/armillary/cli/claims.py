@@ -7,6 +7,7 @@ import typer
 
 from armillary.cli.flags import spread
 from armillary.cli.output import Form
+from armillary.errors import RequestError
 
 
 @spread
@@ -33,6 +34,10 @@ def claims(
     """
     from armillary.printing.claims import printed
     from armillary.runs.claims import claims as check
+    from armillary.verdicts.registry import CLAIMS, near
 
+    for asked in id or []:
+        if asked.upper() not in CLAIMS:
+            raise RequestError(f"expected the id of a claim, got {asked!r}: {near(asked.upper())}")
     found = check(document, id or None, seed, run, progress=not quiet)
     form.show_rows(lambda: printed(found, reasons=bool(id)), found.frame())

@@ -1,7 +1,6 @@
 """The command that sends one text through a model, as it is and as it is changed."""
 
 import re
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -9,10 +8,12 @@ import typer
 from armillary.cli.arguments import Loading, Model
 from armillary.cli.flags import spread
 from armillary.cli.output import Form
-from armillary.errors import RequestError, refuse_outside
-from armillary.system.progress import waiting
+from armillary.cli.output import loading as said_to_load
+from armillary.errors import RequestError, did_you_mean, refuse_outside
+from armillary.system.progress import say
+from armillary.system.texts import numbered
 
-Mean = StrEnum("Mean", ["plain", "output"])
+MEANS = ("plain", "output")
 CONTINUATION, ANSWER = 20, 16
 """Tokens of continuation of a text, and of an answer to the built-in task."""
 
@@ -28,9 +29,12 @@ def prompt(
     head: Annotated[int | None, typer.Option(help="One head instead of the mean over heads.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Attention between words instead of tokens.")] = False,
     mean: Annotated[
-        Mean,
-        typer.Option(help="Mean over heads: all equal, or weighted by the norm of what they add through W_O."),
-    ] = Mean.plain,
+        str,
+        typer.Option(
+            help="Mean over heads: all equal, or weighted by the norm of what they add through W_O.",
+            metavar="|".join(MEANS),
+        ),
+    ] = MEANS[0],
     tokens: Annotated[
         int | None, typer.Option(help=f"Tokens of continuation. [default: {CONTINUATION}, encoders 0]")
     ] = None,
@@ -45,32 +49,42 @@ def prompt(
     *,
     loading: Loading,
     form: Form,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
     """Send one text through a model: attention and continuation.
 
     Attention is given by layer, head, token and word. With --alpha or --without, the changed model stands beside the
     model as it is.
     """
-    if (text is None) == (shots is None):
-        got = "neither" if text is None else "both"
-        raise RequestError(f"expected a text or --shots, got {got}: give one of the two")
+    refuse_request(text, shots, mean, tokens)
     asked: list[Asked] = [(value, None) for value in alphas(alpha)]
     asked += [(1.0, head_of(name)) for name in listed(without)]
     if asked and shots is not None:
         raise RequestError("expected a text with --alpha or --without, got --shots: give one of the two")
-    if shots is not None:
-        counts = shot_counts(shots)
-        with waiting(f"{model}: loading"):
-            view = loading.view(model, seed)
-        answer_task(view, counts, ANSWER if tokens is None else tokens, seed, form)
-    elif text is not None:
-        chosen = {"head": head, "mean": mean.value, "words": words}
-        with waiting(f"{model}: loading"):
-            view = loading.view(model, seed)
-        if asked:
-            read_variants(view, text, asked, layer, tokens, form, **chosen)
-        else:
-            read_text(view, text, layer, tokens, form, **chosen)
+    counts = [] if shots is None else shot_counts(shots)
+    with said_to_load(model, quiet=quiet):
+        view = loading.view(model, seed)
+    if text is None:
+        answer_task(view, counts, ANSWER if tokens is None else tokens, seed, form, quiet=quiet)
+        return
+    chosen = {"head": head, "mean": mean, "words": words}
+    if asked:
+        read_variants(view, text, list(dict.fromkeys(asked)), layer, tokens, form, **chosen)
+    else:
+        read_text(view, text, layer, tokens, form, **chosen)
+
+
+def refuse_request(text: str | None, shots: str | None, mean: str, tokens: int | None) -> None:
+    """Refuse what no model can answer, before one is loaded."""
+    if (text is None) == (shots is None):
+        got = "neither" if text is None else "both"
+        raise RequestError(f"expected a text or --shots, got {got}: give one of the two")
+    if text is not None and not text.strip():
+        raise RequestError("expected at least one word, got an empty prompt: write a text")
+    if mean not in MEANS:
+        raise RequestError(f"expected {' or '.join(MEANS)} for --mean, got {mean!r}: {did_you_mean(mean, MEANS)}")
+    if tokens is not None and tokens < 0:
+        raise RequestError(f"expected --tokens of at least 0, got {tokens}: 0 asks for no continuation")
 
 
 def read_text(view: Any, text: str, layer: int | None, tokens: int | None, form: Form, **chosen: Any) -> None:
@@ -113,6 +127,8 @@ def read_variants(
     if layer is not None:
         refuse_outside("a layer", layer, 0, view.n_blocks - 1)
     found = variants(view, text, changes, length_of(view, tokens))
+    if (1.0, None) in asked:  # α = 1 changes nothing: its row is there already
+        found[0] = found[0]._replace(name=f"{found[0].name} (α = 1)")
     form.show(
         lambda: tables.printed(found, layer, **chosen),
         lambda: tables.as_json(found, **chosen),
@@ -128,9 +144,13 @@ def listed(text: str | None) -> list[str]:
 def alphas(text: str | None) -> list[float]:
     """0.25,0.5,2 as numbers."""
     try:
-        return [float(part) for part in listed(text)]
+        values = [float(part) for part in listed(text)]
     except ValueError:
         raise RequestError(f"expected numbers for alpha, got {text!r}: separate them by commas, 0.5,2") from None
+    for value in values:
+        if value < 0:
+            raise RequestError(f"expected alpha of at least 0, got {value:g}: choose a larger one")
+    return values
 
 
 def head_of(name: str) -> tuple[int, int]:
@@ -141,12 +161,16 @@ def head_of(name: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def answer_task(view: Any, shots: list[int], tokens: int, seed: int, form: Form) -> None:
+def answer_task(view: Any, shots: list[int], tokens: int, seed: int, form: Form, *, quiet: bool) -> None:
     """Print the answers to the built-in task, and where the examples' tokens attend."""
     from armillary.printing import answers as tables
+    from armillary.prompts.examples import CLUES
     from armillary.prompts.fewshot import fewshot_answers
 
-    answers = fewshot_answers(view, shots, tokens=tokens, seed=seed, progress=True)
+    if not quiet:
+        prompts = numbered(len(shots) * len(CLUES), "prompt")
+        say(f"{view.name}: {prompts} of the task, each answered in up to {numbered(tokens, 'token')}, then its control")
+    answers = fewshot_answers(view, shots, tokens=tokens, seed=seed, progress=not quiet)
     form.show(
         lambda: tables.printed(answers),
         lambda: tables.as_json(answers),

@@ -1,5 +1,6 @@
 """The commands that show what a run holds: as tables, figures and pages."""
 
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
@@ -108,7 +109,10 @@ def explore(
 def figure(
     run: RunFolder,
     name: Annotated[str | None, typer.Argument(help="Which figure; without a name, they are listed.")] = None,
-    format: Annotated[str, typer.Option(help="The format of the file.", metavar="svg|pdf|png")] = "svg",
+    format: Annotated[
+        str | None,
+        typer.Option(help="The format of the file. [default: that of --out, else svg]", metavar="svg|pdf|png"),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The file. [default: NAME.FORMAT]", show_default=False)] = None,
 ) -> None:
     """Write one figure of a run as a file for a paper, or list them."""
@@ -117,9 +121,30 @@ def figure(
     from armillary.results.store import open as open_run
 
     opened = open_run(run)
-    if name is None:
-        for offered in available(opened.results):
-            typer.echo(f"{offered.name:22} {offered.section:10} {offered.finding(opened.results)}")
-    else:
-        path = out if out is not None and out.suffix else (out or Path(name)).with_suffix(f".{format}")
-        typer.echo(f"figure: {write_figure(opened, name, path)}")
+    if name is not None:
+        typer.echo(f"figure: {write_figure(opened, name, picture_path(name, format, out))}")
+        return
+    for offered in available(opened.results):
+        typer.echo(listed(offered.name, offered.section, offered.finding(opened.results)))
+
+
+def picture_path(name: str, format: str | None, out: Path | None) -> Path:
+    """Where a figure is written: its ending is the format, and two that contradict each other are refused."""
+    from armillary.reporting.static import FORMATS
+
+    if format is not None and format not in FORMATS:
+        raise RequestError(f"expected a format that figures have, got --format {format}: choose {', '.join(FORMATS)}")
+    if out is None or not out.suffix:
+        return (out or Path(name)).with_suffix(f".{format or FORMATS[0]}")
+    if format is not None and out.suffix.lower() != f".{format}":
+        raise RequestError(f"expected one format, got --out {out} and --format {format}: omit --format, or change one")
+    return out
+
+
+def listed(name: str, section: str, finding: str) -> str:
+    """A figure in a list; what it shows goes on below itself where the terminal is narrow."""
+    head = f"{name:22} {section:10} "
+    # Where half of the line is taken by names, what is found goes on below the name.
+    width = console().width
+    below = " " * (len(head) if width >= 2 * len(head) else 4)
+    return textwrap.fill(head + finding, width, subsequent_indent=below, break_on_hyphens=False)

@@ -9,7 +9,7 @@ from rich.console import Group
 from armillary.cli.arguments import Loading, Model
 from armillary.cli.flags import spread
 from armillary.cli.output import Form
-from armillary.system.progress import waiting
+from armillary.cli.output import loading as said_to_load
 
 
 @spread
@@ -39,7 +39,7 @@ def stores(
     Singular triplets are read as tokens, with what they cover; words are sent through. Nothing runs through the
     model. JSON and CSV give every reading, and with --words every word.
     """
-    with waiting(f"{model}: loading", show=not quiet):
+    with said_to_load(model, quiet=quiet):
         from armillary.printing import stores as tables
         from armillary.results.store import open as open_run
         from armillary.runs.stores import stores as read_stores

@@ -95,7 +95,7 @@ def number(value: float, digits: int = 4) -> str:
 
 def caption(used: Sequence[str]) -> str:
     """What the words of the table mean."""
-    meanings = [f"{SHORT[verdict]}: {verdict}; {VERDICTS[verdict]}." for verdict in used]
+    meanings = [f"{SHORT[verdict]}: {VERDICTS[verdict]}." for verdict in used]
     return "\n".join([*meanings, "--id ID says what was measured and why; --json gives everything."])
 
 

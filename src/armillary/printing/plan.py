@@ -20,7 +20,7 @@ def lines(cost: Any) -> list[str]:
     if many:
         found.append(f"network  {size(cost.network)} in {numbered(cost.shards, 'state')} of {size(rates.state_bytes)}")
         found.append(f"worker   {size(cost.memory_worker)} of memory each, model and sums of one shard")
-    found.append(f"error    about {cost.se:.2g}, the largest SE of the position share over layers")
+    found.append(f"error    about {100 * cost.se:.2g} %, the largest SE of the position share over layers")
     if cost.windows_for_se is not None:
         found.append(f"wanted   about {numbered(cost.windows_for_se, 'window')} for the SE that is asked for")
     found.append(

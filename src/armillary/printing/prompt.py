@@ -14,7 +14,7 @@ from armillary.measures.maps import angle_correlation, head_mean, row_entropy, s
 from armillary.measures.words import word_attention
 from armillary.printing.numbers import number, quoted
 from armillary.printing.panels import Column, Panels
-from armillary.system.texts import escaped
+from armillary.system.texts import escaped, numbered
 
 MEANS = ("plain", "output")
 """How heads are averaged: all equal, or weighted by the norm of what they add through W_O."""
@@ -157,7 +157,7 @@ def _texts(prompt: xr.Dataset, words: bool) -> list[str]:
 
 
 def _title(prompt: xr.Dataset) -> str:
-    return f"{prompt.attrs['model']}: {prompt.sizes['position']} tokens"
+    return f"{prompt.attrs['model']}: {numbered(prompt.sizes['position'], 'token')}"
 
 
 def _pair(pair: dict[str, Any]) -> str:

@@ -1,22 +1,29 @@
 """The tables of stores: one row per block, or the triplets of one head as tokens, as data and as they are printed."""
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from jaxtyping import Float
+from rich.console import Console, ConsoleOptions
 
 from armillary.errors import RequestError
+from armillary.measures.stores.depth import Trend
+from armillary.measures.stores.specificity import FEWEST
 from armillary.printing.numbers import heading, number
-from armillary.printing.panels import Column, Panels
+from armillary.printing.panels import GAP, Column, Panels, pieces, wide
+from armillary.results.answering import Answer
 from armillary.results.reading import has, numbers, require
 from armillary.results.schema.stores import PRODUCT_NAMES, SIDE_NAMES
 from armillary.results.store import Run
 from armillary.results.store_answers import block_medians, block_numbers, readable_share, store_answers
 
-LETTERS = 11
-"""Letters of a token that are printed."""
+LETTERS, MOST_LETTERS = 11, 32
+"""Letters of a token that are printed anyhow, and where there is room."""
 
 SIGNS = ("+", "−")
 
@@ -110,18 +117,45 @@ def on_text(results: xr.DataTree) -> list[Column]:
     ] + [Column("null", cells(100 * block_medians(results, "stores/null_share_null", side=2), 0), quiet=True)]
 
 
-def of_head(run: Run, block: int, head: int | None = None) -> list[Panels]:
+@dataclass(frozen=True)
+class Fitted:
+    """A table of tokens as the width of a terminal allows: longer tokens where they fit, rows that go on where not.
+
+    `made` gives it for a number of letters per token.
+    """
+
+    made: Callable[[int], Panels]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Panels]:
+        width, least = options.max_width, self.made(LETTERS)
+        room = width - least.columns[0].width - GAP
+        if any(column.width > room for column in least.columns[1:]):
+            narrow = [least.columns[0], *(column._replace(limit=max(room, 1)) for column in least.columns[1:])]
+            yield Panels(least.title, narrow, least.caption)
+            return
+        count = len(pieces(least.columns, width))
+        tables = (self.made(letters) for letters in range(MOST_LETTERS, LETTERS, -1))
+        yield next((table for table in tables if fits(table, width, count)), least)
+
+
+def fits(table: Panels, width: int, count: int) -> bool:
+    """Whether a table fits a width in no more than some pieces."""
+    found = pieces(table.columns, width)
+    return len(found) <= count and max(map(wide, found)) <= width
+
+
+def of_head(run: Run, block: int, head: int | None = None) -> list[Fitted]:
     """The triplets of one head, or of each head of a block, as tokens: W_QK, then W_VO, both ends of each."""
     dataset = run.results["stores"].to_dataset().sel(block=block)
     heads = dataset["head"].values if head is None else [head]
     return [
-        product_table(run, dataset.sel(head=int(each)), f"L{block}H{each}", place)
+        Fitted(partial(product_table, run, dataset.sel(head=int(each)), f"L{block}H{each}", place))
         for each in heads
         for place in range(len(PRODUCT_NAMES))
     ]
 
 
-def product_table(run: Run, dataset: xr.Dataset, name: str, place: int) -> Panels:
+def product_table(run: Run, dataset: xr.Dataset, name: str, place: int, letters: int = LETTERS) -> Panels:
     """One product of one head: a row for each end of each triplet."""
     values, planes = (dataset[each].values[place] for each in ("singular_value", "plane"))
     share, z = 100 * np.diff(dataset["coverage"].values[place], prepend=0), dataset["peak_z"].values[sides_of(place)]
@@ -135,7 +169,7 @@ def product_table(run: Run, dataset: xr.Dataset, name: str, place: int) -> Panel
     ]
     for side in range(2 * place, 2 * place + 2):
         texts = dataset["text"].values[side]
-        columns.append(Column(HEADINGS[side], [tokens(texts[at]) for at in known], words=True))
+        columns.append(Column(HEADINGS[side], [tokens(texts[at], letters) for at in known], words=True))
     last = place == len(PRODUCT_NAMES) - 1
     text = f"{title(run)}: {PRODUCT_NAMES[place]} of {name}, {standing_out(dataset, place)}"
     return Panels(text, columns, how_read(run) if last else "")
@@ -160,27 +194,34 @@ HEADINGS = ("tokens that ask", "tokens that are found", "tokens read in", "token
 """What the four sides of a head's triplets are, by tokens."""
 
 
-def tokens(texts: np.ndarray) -> str:
+def tokens(texts: np.ndarray, letters: int) -> str:
     """Tokens in a row, a blank shown as ·; long ones cut."""
     shown = [text.replace(" ", "·") for text in texts if text]
-    return "  ".join(text if len(text) <= LETTERS else text[: LETTERS - 1] + "…" for text in shown)
+    return "  ".join(text if len(text) <= letters else text[: letters - 1] + "…" for text in shown)
 
 
 RANKINGS = {"neighbour": "nearest words", "key_word": "top keys", "value_word": "nearest to the value"}
 """Rankings of the words of a list, and what their columns are called."""
 
 
-def of_words(run: Run, block: int, head: int) -> Panels:
+def of_words(run: Run, block: int, head: int) -> Fitted:
     """One head asked for every word: nearest words, top keys, and what is written."""
+    return Fitted(partial(word_table, run, block, head))
+
+
+def word_table(run: Run, block: int, head: int, letters: int) -> Panels:
+    """A row for every word."""
     dataset = run.results["store_words"].to_dataset().sel(block=block, head=head)
     names = np.append(dataset["word"].values, "")
     columns = [Column("word", list(dataset["word"].values), words=True)]
     columns += [
-        Column(text, [tokens(names[row]) for row in dataset[variable].values], words=True)
+        Column(text, [tokens(names[row], letters) for row in dataset[variable].values], words=True)
         for variable, text in RANKINGS.items()
     ]
     if "value_text" in dataset:
-        columns.append(Column("value as tokens", [tokens(row) for row in dataset["value_text"].values], words=True))
+        columns.append(
+            Column("value as tokens", [tokens(row, letters) for row in dataset["value_text"].values], words=True)
+        )
     return Panels(f"{title(run)}: words in L{block}H{head}", columns, how_read(run, "store_words"))
 
 
@@ -196,7 +237,7 @@ def title(run: Run) -> str:
 
 def caption(run: Run) -> str:
     """How to read the table, and what the run says to the claims."""
-    lines = [str(answer) for answer in store_answers(run.results).values()]
+    lines = answers(run.results)
     lines += [
         "readable: the top token stands out more than for 99 % of random directions (null: 1 %). z: peak of the top "
         "token and mean cosine between top tokens, against random directions; medians.",
@@ -209,6 +250,24 @@ def caption(run: Run) -> str:
     lines.append(how_read(run))
     lines.append("--block and --head print triplets as tokens; --json and --csv give all.")
     return "\n".join(lines)
+
+
+def answers(results: xr.DataTree) -> list[str]:
+    """What the run says to the claims; of a list of few words, that they say nothing about specificity."""
+    words = results["store_words"].sizes["word"] if "store_words" in results.children else FEWEST
+    found = store_answers(results)
+    if words >= FEWEST:
+        return list(map(in_words, found.values()))
+    said = [in_words(answer) for name, answer in found.items() if not name.startswith(("keys_", "values_"))]
+    return [*said, f"Specificity of keys and values: not determined; it needs at least {FEWEST} words, got {words}"]
+
+
+def in_words(answer: Answer) -> str:
+    """A claim with its verdict and numbers; where there is no number, what it would need."""
+    trend = answer.numbers
+    if isinstance(trend, Trend) and np.isnan(trend.correlation):
+        return f"{answer.claim}: {trend.verdict}; a trend needs at least 4 blocks of different values"
+    return str(answer)
 
 
 def how_read(run: Run, group: str = "stores") -> str:

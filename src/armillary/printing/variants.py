@@ -12,7 +12,7 @@ from rich.text import Text
 from armillary.printing import prompt as tables
 from armillary.printing.numbers import number
 from armillary.printing.panels import Column, Panels
-from armillary.system.texts import escaped
+from armillary.system.texts import escaped, numbered
 
 if TYPE_CHECKING:
     from armillary.prompts.variants import Variant
@@ -67,7 +67,7 @@ def summary(found: Sequence["Variant"], layer: int | None, **chosen: Any) -> Pan
     caption = (
         f"{where}. attention moved: total variation to the model as it is, 0 to 1. KL: as it is ‖ changed, in nats."
     )
-    return Panels(f"{maps.attrs['model']}: {maps.sizes['position']} tokens", columns, caption)
+    return Panels(f"{maps.attrs['model']}: {numbered(maps.sizes['position'], 'token')}", columns, caption)
 
 
 def as_json(found: Sequence["Variant"], **chosen: Any) -> str:

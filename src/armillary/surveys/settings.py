@@ -39,7 +39,9 @@ class Settings:
     heads: bool = setting(False, "Measure attention heads as well.")
     max_memory: float | None = setting(None, "Gigabytes a survey may take beyond the model; else it is refused.")
     max_tokens: int | None = setting(None, "Read no more tokens than this, whatever --contexts says.")
-    until_se: float | None = setting(None, "Stop once no layer's position share has a larger SE; --contexts at most.")
+    until_se: float | None = setting(
+        None, "Stop once no layer's position share has a larger SE, as a share: 0.001 is 0.1 %; --contexts at most."
+    )
     engine: str = setting("local", "Who runs the shards: this process, or the workers of a Ray cluster.", *ENGINES)
     workers: int | None = setting(None, "Workers of --engine ray. Without it, as many as the cluster has room for.")
     shard: str | None = setting(None, "Run part i of N alone, as in 2/8; `armillary merge` joins the parts.")
@@ -68,8 +70,8 @@ class Settings:
         for each in fields(self):
             value, choices = getattr(self, each.name), each.metadata["choices"]
             if choices and value not in choices:
-                meant = did_you_mean(str(value), choices)
-                raise RequestError(f"expected a value that {each.name} takes, got {value!r}: {meant}")
+                flag, meant = f"--{each.name.replace('_', '-')}", did_you_mean(str(value), choices)
+                raise RequestError(f"expected {' or '.join(choices)} for {flag}, got {value!r}: {meant}")
         least = {"length": 3 if self.first == "drop" else 2, "batch": 1, "workers": 1, "shard_tokens": 1}
         least["max_tokens"] = self.length
         for name, low in least.items():
@@ -79,7 +81,12 @@ class Settings:
         if self.max_memory is not None and not self.max_memory > 0:
             raise RequestError(f"expected max_memory above 0, got {self.max_memory:g}: give gigabytes")
         if self.until_se is not None and not 0 < self.until_se < 1:
-            raise RequestError(f"expected until_se between 0 and 1, got {self.until_se:g}: give an SE such as 0.001")
+            raise RequestError(
+                f"expected until_se between 0 and 1, got {self.until_se:g}: it is a share, 0.001 is 0.1 %"
+            )
+        if (self.documents is None) != (self.per_document is None):
+            alone = "--documents" if self.per_document is None else "--per-document"
+            raise RequestError(f"expected --documents with --per-document, got {alone} alone: give both or neither")
         self.check_parts()
         if self.sites == "residual" and self.covariance == "attention":
             raise RequestError("expected sites=all with covariance=attention, got sites=residual: use sites=all")

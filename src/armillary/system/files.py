@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from armillary.errors import not_written
+from armillary.errors import StoreError, not_written
 
 _TEMPORARY = re.compile(r"\..+\.((?P<host>[0-9a-f]{8})-)?(?P<process>\d{1,10})\.(tmp|room)", re.DOTALL)
 STALE = 24 * 3600.0
@@ -55,6 +55,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
     What the disk refuses is a StoreError.
     """
+    if path.is_dir():
+        raise StoreError(f"expected a file to write, got the folder {path}: choose a file")
     fresh = temporary(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
