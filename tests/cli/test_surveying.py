@@ -112,7 +112,7 @@ def test_a_folder_that_holds_a_run_is_refused(surveyed, model, corpus, armillary
     assert (surveyed[0] / "states.nc").read_bytes() == before
 
 
-@pytest.mark.parametrize("asked", [["survey"], ["weights"], ["stores", "--quiet"], ["travel", "a text"]])
+@pytest.mark.parametrize("asked", [["survey"], ["weights", "--quiet"], ["stores", "--quiet"], ["travel", "a text"]])
 def test_a_folder_that_holds_a_run_is_refused_before_a_model_is_loaded(surveyed, armillary, refused, asked):
     command, *text = asked
     line = refused(armillary(command, "no-such-model", *text, "--out", surveyed[0]))

@@ -245,7 +245,7 @@ def test_a_request_that_cannot_be_met_is_refused(byte_tokenizer, request_, messa
 
 def test_too_short_a_text_says_how_many_windows_and_documents_there_are(byte_tokenizer):
     with pytest.raises(
-        RequestError, match="64 windows, got fewer: texts has 1 windows of 10 tokens in 2 documents, 1 of them"
+        RequestError, match="64 windows, got fewer: texts has 1 window of 10 tokens in 2 documents, 1 of them"
     ):
         windows(corpus(["x" * 12, "y", ""]), byte_tokenizer(), length=10)
     with pytest.raises(RequestError, match="texts has 0 windows of 10 tokens in 0 documents"):

@@ -55,10 +55,10 @@ def test_heads_and_texts_of_tokens_are_merged_too(tmp_path):
 
 
 def test_a_missing_part_is_named(parts, tmp_path):
-    message = r"^expected all 3 parts of the survey, got none of 2/3: run it with --shard, and give all folders$"
+    message = r"^expected all 3 parts of the survey, got all but 2/3: run it with --shard, and give all folders$"
     with pytest.raises(StoreError, match=message):
         arm.merge([parts[0], parts[2]], out=tmp_path / "merged")
-    with pytest.raises(StoreError, match=r"got none of 1/3, 3/3: run them with"):
+    with pytest.raises(StoreError, match=r"got all but 1/3, 3/3: run them with"):
         arm.merge([parts[1]], out=tmp_path / "merged")
     with pytest.raises(StoreError, match=r"^expected folders of the parts of a survey, got none: give those of"):
         arm.merge([], out=tmp_path / "merged")

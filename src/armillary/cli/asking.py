@@ -9,6 +9,7 @@ import typer
 from armillary.cli.arguments import Loading, Model, Trust
 from armillary.cli.flags import spread
 from armillary.cli.output import Form
+from armillary.cli.output import loading as said_to_load
 from armillary.errors import refuse_outside
 from armillary.system.progress import waiting
 
@@ -64,7 +65,7 @@ def weights(
     Beside them stands the random-weight control. No text runs through the model. Blocks are read one at a time from
     the file, which may be larger than memory. JSON and CSV give every head.
     """
-    with waiting(f"{model}: loading", show=not quiet):
+    with said_to_load(model, quiet=quiet):
         from armillary.printing import norms as norm_tables
         from armillary.printing import weights as tables
         from armillary.results.store import open as open_run

@@ -11,6 +11,7 @@ from jaxtyping import Int, Int64
 from armillary.corpora.sources import Corpus, RandomTokens, ReadyWindows, Texts
 from armillary.corpora.tokens import Bos, Prefix, Reading, ordinary_ids, prefix, reading
 from armillary.errors import RequestError, did_you_mean
+from armillary.system.texts import numbered
 
 CONTEXTS = 64
 LENGTH = 128
@@ -225,7 +226,8 @@ def _drawn(
     cut = _cut(starts[-1:] if crossing else sizes, step, seed)
     available = int(cut.count.sum())
     shortage = (
-        f"{name} has {available} windows of {step} tokens in {len(sizes)} documents, {len(too_short)} of them too short"
+        f"{name} has {numbered(available, 'window')} of {step} tokens in {numbered(len(sizes), 'document')}, "
+        f"{len(too_short)} of them too short"
     )
     if balanced is None:
         if contexts > available:

@@ -14,7 +14,7 @@ from armillary.models.view import View
 from armillary.prompts.continuation import continuation
 from armillary.prompts.examples import CLUES, FewShot, fewshot
 from armillary.prompts.ids import Ids, prompt_ids
-from armillary.system.progress import progress as progress_bar
+from armillary.system.progress import progress_of
 from armillary.system.texts import escaped
 
 _LOOKS = {
@@ -45,7 +45,7 @@ def fewshot_answers(
         raise RequestError("expected at least one word and one number of shots, got none: give both")
     prompts = {count: [fewshot(word, count, seed) for word in asked] for count in shots}
     lines, masses, nulls = [], [], []
-    with progress_bar(f"{view.name}, {len(asked)} words", 2 * len(shots) * len(asked), 1, show=progress) as report:
+    with progress_of(f"{view.name}, {len(asked)} words", 2 * len(shots) * len(asked), show=progress) as report:
         for made in prompts.values():
             answered = [_answer(view, asked_for, tokens, report) for asked_for in made]
             lines.append([line for line, _ in answered])

@@ -53,7 +53,7 @@ def all_parts(parts: list[Part]) -> list[Part]:
     missing = [f"{number}/{first.parts}" for number in range(1, first.parts + 1) if number not in held]
     if missing:
         raise StoreError(
-            f"expected all {first.parts} parts of the survey, got none of {', '.join(missing)}: run "
+            f"expected all {first.parts} parts of the survey, got all but {', '.join(missing)}: run "
             f"{'it' if len(missing) == 1 else 'them'} with --shard, and give all folders"
         )
     return [held[number] for number in sorted(held)]

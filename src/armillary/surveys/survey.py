@@ -142,7 +142,9 @@ def announce(view: View, survey: Prepared) -> None:
     if drawn.too_short:
         shown = ", ".join(escaped(name) for name in drawn.too_short[:5])
         more = ", …" if len(drawn.too_short) > 5 else ""
-        say(f"{len(drawn.too_short)} documents are shorter than one window and were skipped: {shown}{more}")
+        one = len(drawn.too_short) == 1
+        said = "1 document is" if one else f"{len(drawn.too_short)} documents are"
+        say(f"{said} shorter than one window and {'was' if one else 'were'} skipped: {shown}{more}")
 
 
 def provenance(model: Mapping[str, Any], survey: Prepared) -> dict[str, Any]:
