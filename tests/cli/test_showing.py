@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import armillary as arm
+from armillary.figures import ERRORS
 from armillary.results import store
 from armillary.results.schema import GROUPS
 
@@ -132,8 +133,10 @@ def test_heads_prints_the_kinds_of_a_run_without_states(part, armillary):
 def test_figures_of_a_run_without_states_are_listed(part, armillary):
     code, out, err = armillary("figure", part)
     assert (code, err) == (0, "")
-    assert all(line.split()[1] == "heads" for line in out.splitlines())
-    assert len(out.splitlines()) >= 4
+    *figures, how_to_read = out.splitlines()
+    assert all(line.split()[1] == "heads" for line in figures)
+    assert len(figures) >= 4
+    assert how_to_read == ERRORS
 
 
 def test_a_run_without_states_has_a_report(part, tmp_path, armillary):

@@ -72,4 +72,4 @@ def test_what_a_simulation_does_not_have_is_refused_in_one_line(run, command, tm
     code, out, err = command(*(tmp_path / "run" if word == "RUN" else word for word in line))
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("armillary: expected a run with /")
-    assert "got /localization_simulation, /localization_theory: " in err
+    assert "got one without: `armillary survey" in err

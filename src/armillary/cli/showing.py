@@ -116,7 +116,7 @@ def figure(
     out: Annotated[Path | None, typer.Option(help="The file. [default: NAME.FORMAT]", show_default=False)] = None,
 ) -> None:
     """Write one figure of a run as a file for a paper, or list them."""
-    from armillary.figures import available
+    from armillary.figures import ERRORS, available
     from armillary.reporting.static import figure as write_figure
     from armillary.results.store import open as open_run
 
@@ -126,6 +126,7 @@ def figure(
         return
     for offered in available(opened.results):
         typer.echo(listed(offered.name, offered.section, offered.finding(opened.results)))
+    typer.echo(textwrap.fill(ERRORS, console().width))
 
 
 def picture_path(name: str, format: str | None, out: Path | None) -> Path:
