@@ -12,6 +12,7 @@ from armillary.errors import RequestError
 from armillary.figures import FIGURES, SECTIONS, Figure, available, plot
 from armillary.results.reading import has
 from armillary.results.schema import GROUPS
+from armillary.results.schema.kinds import adding
 from armillary.results.store import Run
 
 PLACES = [(figure.name, path) for figure in FIGURES.values() for path in figure.needs]
@@ -81,7 +82,7 @@ def test_a_figure_is_not_offered_where_it_lacks_a_result(results, changed, name,
     assert FIGURES[name] in available(results)
     assert FIGURES[name] not in available(without)
     command = GROUPS[path.partition("/")[0]].command
-    message = f"expected a run with {path} for {name}, got one without: `{command}` adds it"
+    message = f"expected a run with {path} for {name}, got one without: {adding(command)}"
     with pytest.raises(RequestError, match=f"^{re.escape(message)}$"):
         plot(without, name)
 

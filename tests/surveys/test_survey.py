@@ -143,7 +143,7 @@ def test_a_disk_that_refuses_the_page_costs_the_page_alone(view, text, tmp_path,
     run = arm.survey(view, text[:20], out=tmp_path, progress=False)
     assert_same_bits(run, arm.open(tmp_path))
     said = capsys.readouterr().err
-    assert said.startswith(f"warning: cannot write {tmp_path / 'report.html'} (")
+    assert said.startswith(f"warning: expected a file to write, got the folder {tmp_path / 'report.html'}")
     assert said.endswith(f"the results are complete, `armillary report {tmp_path}` tries again\n")
 
 
