@@ -53,6 +53,12 @@ def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str
 Number = int | float
 
 
+def refuse_blank(text: str) -> None:
+    """Refuse a prompt without a word."""
+    if not text.strip():
+        raise RequestError("expected at least one word, got an empty prompt: write a text")
+
+
 def refuse_outside(
     what: str, value: Number, low: Number, high: Number, error: type[ArmillaryError] = RequestError
 ) -> None:

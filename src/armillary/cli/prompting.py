@@ -9,7 +9,7 @@ from armillary.cli.arguments import Loading, Model
 from armillary.cli.flags import spread
 from armillary.cli.output import Form
 from armillary.cli.output import loading as said_to_load
-from armillary.errors import RequestError, did_you_mean, refuse_outside
+from armillary.errors import RequestError, did_you_mean, refuse_blank, refuse_outside
 from armillary.system.progress import say
 from armillary.system.texts import numbered
 
@@ -79,8 +79,8 @@ def refuse_request(text: str | None, shots: str | None, mean: str, tokens: int |
     if (text is None) == (shots is None):
         got = "neither" if text is None else "both"
         raise RequestError(f"expected a text or --shots, got {got}: give one of the two")
-    if text is not None and not text.strip():
-        raise RequestError("expected at least one word, got an empty prompt: write a text")
+    if text is not None:
+        refuse_blank(text)
     if mean not in MEANS:
         raise RequestError(f"expected {' or '.join(MEANS)} for --mean, got {mean!r}: {did_you_mean(mean, MEANS)}")
     if tokens is not None and tokens < 0:

@@ -11,7 +11,7 @@ from armillary.errors import RequestError, did_you_mean
 from armillary.explorer import pictures
 from armillary.figures.heads.names import every_kind
 from armillary.reporting.plots import naming
-from armillary.results.kinds import DECIDING, KIND, kinds_of
+from armillary.results.kinds import DECIDING, KIND, all_kinds, kinds_of
 from armillary.results.reading import array, has, label_of, numbers, require, row_of
 from armillary.results.schema import GROUPS
 from armillary.results.schema.heads import SCALARS
@@ -79,12 +79,6 @@ def measure(run: Run, path: str) -> dict[str, Any]:
         "se": None if error is None else error.tolist(),
         "kinds": all_kinds(run.results) if has(run.results, KIND) else None,
     }
-
-
-def all_kinds(results: xr.DataTree) -> list[list[list[str]]]:
-    """All kinds of every head as they are stored, the one that names it first: those that its own page says."""
-    stored = {word: kind for kind, word in KINDS.items()}
-    return [[[stored[word] for word in words.split(", ") if word] for words in row] for row in every_kind(results)]
 
 
 def own_scores(results: xr.DataTree) -> Float[np.ndarray, "block head"]:

@@ -97,7 +97,7 @@ def caption(run: Run, *, wide: bool = False) -> str:
     if optional(run.results, "norms/norm_se") is not None and np.isfinite(array(run.results, "norms/norm_se")).any():
         over = draws_of(str(run.provenance.get("groups", "")))
         lines.insert(0, f"SE: standard error over {over}. –: not estimable, position is within 3 SE of 0.")
-    if (table(run).rank_stable_corrected < 1).any():
+    if (array(run.results, "position/rank_stable_corrected") < 1).any():
         lines.append("A bias-corrected stable rank may fall a little below 1, the least that one direction has.")
     if wide:
         lines.append(

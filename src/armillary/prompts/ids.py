@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 
 from armillary.corpora.tokens import encoded
-from armillary.errors import RequestError, refuse_outside
+from armillary.errors import RequestError, refuse_blank, refuse_outside
 from armillary.models.attention import Receiver, attention_calls
 from armillary.models.view import View
 
@@ -19,8 +19,7 @@ def prompt_ids(view: View, source: Any) -> Ids:
     if isinstance(source, str):
         if view.tokenizer is None:
             raise RequestError(f"expected token ids, got a text: {view.name} has no tokenizer")
-        if not source.strip():
-            raise RequestError("expected at least one word, got an empty prompt: write a text")
+        refuse_blank(source)
         ids = np.array(encoded(view.tokenizer, [source], special=True)[0], dtype=np.int64)
     else:
         ids = np.asarray(source)

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Bool, Shaped
 
-from armillary.results.reading import array
+from armillary.results.reading import array, has
 from armillary.results.schema.naming import KINDS, SCORES
 from armillary.results.store import Run
 
@@ -42,6 +42,13 @@ def kinds_of(results: xr.DataTree) -> Kinds:
     """The kind of every head as it is stored; a kind that is not ours counts as none."""
     stored = array(results, KIND).values.astype(str)
     return np.where(np.isin(stored, list(KINDS)), stored, "")
+
+
+def all_kinds(results: xr.DataTree) -> list[list[list[str]]]:
+    """All kinds of every head as they are stored, the one that names it first; those that are not ours are left out."""
+    held = next(path for path in ("taxonomy/labels", KIND) if has(results, path))
+    rows = array(results, held).values.astype(str)
+    return [[[kind for kind in text.split(", ") if kind in KINDS] for text in row] for row in rows]
 
 
 def has_kind(kinds: Kinds) -> Bool[np.ndarray, "block head"]:

@@ -22,7 +22,7 @@ from armillary.figures.kit.units import axis_label, drawn, in_unit, scale_of
 from armillary.figures.kit.words import NOT_ESTIMABLE, error_words, largest, number, quoted
 from armillary.measures.errors.jackknife import half_width
 from armillary.measures.taxonomy import GENERAL, SPECIAL
-from armillary.results.kinds import UNIFORM, UNNAMED, Kinds, counted_kinds, has_kind, kinds_of
+from armillary.results.kinds import UNIFORM, UNNAMED, Kinds, all_kinds, counted_kinds, has_kind, kinds_of
 from armillary.results.reading import LEVEL, Estimate, array, draws, has, numbers, optional
 from armillary.results.schema.naming import KINDS, REPEATED
 
@@ -35,11 +35,9 @@ TERM_HEIGHTS = 160, 240
 
 def every_kind(results: xr.DataTree) -> Kinds:
     """All kinds that each head is in the field's words, the one that names it first; empty where there is none."""
-    held = next(path for path in ("taxonomy/labels", "taxonomy/kind") if has(results, path))
-    stored = array(results, held).values.astype(str)
-    kinds = [[kind.strip() for kind in text.split(",")] for text in stored.ravel()]
-    words = [", ".join(KINDS[kind] for kind in each if kind in KINDS) for each in kinds]
-    return np.array(words, dtype=str).reshape(stored.shape)
+    return np.array(
+        [[", ".join(KINDS[kind] for kind in each) for each in row] for row in all_kinds(results)], dtype=str
+    )
 
 
 def names(results: xr.DataTree) -> go.Figure:
