@@ -294,6 +294,10 @@ def test_windows_are_said_to_cluster_only_where_they_do(results, changed):
     assert figure.finding(results) == "Contexts cluster by document in all 5 layers"
     same = changed(results, context__similarity_within=0.2)
     assert figure.finding(same).startswith("Contexts do not cluster by document")
+    windows = results["corpus"].sizes["context"]
+    few = {"corpus__document_index": np.maximum(np.arange(windows), 2)}
+    assert figure.finding(changed(results, **few)) == "Windows of one document are more alike in all 5 layers"
+    assert figure.finding(changed(same, **few)) == "Windows of one document are no more alike than shuffled ones"
 
 
 DETAILS = {

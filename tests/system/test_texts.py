@@ -2,7 +2,7 @@
 
 import pytest
 
-from armillary.system.texts import escaped, short
+from armillary.system.texts import escaped, in_quotes, seen, short
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,15 @@ def test_what_could_steer_a_screen_is_escaped_and_can_be_read_back(text, shown):
     assert escaped(text) == shown
     assert escaped(text).isprintable()
     assert shown.encode("latin-1", "backslashreplace").decode("unicode_escape") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "between"),
+    [(" the", " the", "‘ the’"), ("  ", "␣␣", "‘␣␣’"), ("", "", "‘’"), ("a" * 20, "a" * 20, f"‘{'a' * 15}…’")],
+)
+def test_a_token_of_blanks_is_seen_and_a_long_one_is_cut(text, shown, between):
+    assert seen(text) == shown
+    assert in_quotes(text) == between
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,9 @@ SHUFFLED = "permutation null: documents shuffled, within"
 SHOWN = 128
 """The most windows that the matrix of cosines shows; every n-th where there are more."""
 
+FEW_PAIRS = 10
+"""Fewer pairs of windows of one document say whether these are similar, not whether documents cluster."""
+
 
 def sorted_contexts(results: xr.DataTree, at_most: int) -> tuple[Int[np.ndarray, " chosen"], list[str]]:
     """Windows by document, thinned, and the name of each window's document as plotly may show it."""
@@ -123,6 +126,12 @@ def pairs_within(results: xr.DataTree) -> int | None:
     return int((windows * (windows - 1) // 2).sum())
 
 
+def few_pairs(results: xr.DataTree) -> bool:
+    """Whether the windows of one document are too few to say that documents cluster."""
+    pairs = pairs_within(results)
+    return pairs is not None and pairs < FEW_PAIRS
+
+
 def counted_pairs(pairs: int) -> str:
     """How many pairs of windows the similarity within documents rests on."""
     return f"{pairs} pair{'' if pairs == 1 else 's'} of one document"
@@ -147,6 +156,9 @@ def similarity_finding(results: xr.DataTree) -> str:
     above = above_shuffled(results)
     if above is None:
         return f"Whether contexts cluster by document is {NOT_ESTIMABLE}: {NO_NULL}"
+    if few_pairs(results):
+        where = f"more alike in {counted(above)}" if above.any() else "no more alike than shuffled ones"
+        return f"Windows of one document are {where}"
     if above.any():
         return f"Contexts cluster by document in {counted(above)}"
     return f"Contexts do not cluster by document: no layer is above {SHUFFLES} shuffles"

@@ -4,9 +4,6 @@ import numpy as np
 
 from armillary.results.reading import label_of, row_of
 
-LETTERS = 16
-"""How much of a token a table shows; JSON and CSV give all."""
-
 
 def number(value: float, digits: int) -> str:
     """A number; a dash where it is not estimable."""
@@ -31,8 +28,3 @@ def factor(path: str) -> int:
 def draws_of(groups: str) -> str:
     """What errors over documents rest on, as a run's provenance says it: 16 groups of whole documents."""
     return groups.replace(", ", " of ", 1) or "groups of documents"
-
-
-def quoted(text: str) -> str:
-    """A token's text between quotes, so that blanks are seen."""
-    return f"‘{text}’" if len(text) <= LETTERS else f"‘{text[: LETTERS - 1]}…’"

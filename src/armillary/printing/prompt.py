@@ -12,9 +12,9 @@ from rich.text import Text
 from armillary.errors import RequestError, did_you_mean, refuse_outside
 from armillary.measures.maps import angle_correlation, head_mean, row_entropy, strongest_pairs
 from armillary.measures.words import word_attention
-from armillary.printing.numbers import number, quoted
+from armillary.printing.numbers import number
 from armillary.printing.panels import Column, Panels
-from armillary.system.texts import escaped, numbered
+from armillary.system.texts import escaped, in_quotes, numbered
 
 MEANS = ("plain", "output")
 """How heads are averaged: all equal, or weighted by the norm of what they add through W_O."""
@@ -96,10 +96,10 @@ def _layers_panels(prompt: xr.Dataset, table: pd.DataFrame) -> Panels:
 def _tokens_panels(prompt: xr.Dataset, table: pd.DataFrame) -> Panels:
     """A row per token or word, with the keys that it attends to most."""
     shown = [[key for key in row if key is row[0] or key["mass"] >= SEEN] for row in table.strongest]
-    keys = [", ".join(f"{quoted(key['key'])} {number(key['mass'], 2)}" for key in row) for row in shown]
+    keys = [", ".join(f"{in_quotes(key['key'])} {number(key['mass'], 2)}" for key in row) for row in shown]
     columns = [
         Column(str(table.index.name), [str(place) for place in table.index]),
-        Column("text", [quoted(text) for text in table.text], words=True),
+        Column("text", [in_quotes(text) for text in table.text], words=True),
         Column("entropy (nats)", [number(value, 2) for value in table.entropy]),
         Column("attends most to", keys, words=True, limit=KEYS_WIDTH),
     ]
@@ -161,7 +161,7 @@ def _title(prompt: xr.Dataset) -> str:
 
 
 def _pair(pair: dict[str, Any]) -> str:
-    return f"{quoted(pair['query'])} → {quoted(pair['key'])} {number(pair['mass'], 2)}"
+    return f"{in_quotes(pair['query'])} → {in_quotes(pair['key'])} {number(pair['mass'], 2)}"
 
 
 def _pairs(pairs: list[dict[str, Any]]) -> str:

@@ -5,10 +5,11 @@ import pandas as pd
 import xarray as xr
 
 from armillary.errors import refuse_outside
-from armillary.printing.numbers import number, quoted
+from armillary.printing.numbers import number
 from armillary.printing.panels import Column, Panels
 from armillary.results.reading import require
 from armillary.results.store import Run
+from armillary.system.texts import in_quotes
 
 CONTROL = "control"
 PLACES = {"coordinate": "pca", "coordinate_own": "own", "umap": "umap"}
@@ -48,12 +49,12 @@ def by_layer(run: Run, position: int | None = None) -> Panels:
     ]
     if "top_text" in travel:
         top, share = travel.top_text.values[:, chosen], 100 * travel.top_probability.values[:, chosen]
-        columns.append(Column("decodes to", [quoted(str(text)) for text in top[:, 0]], words=True))
+        columns.append(Column("decodes to", [in_quotes(str(text)) for text in top[:, 0]], words=True))
         columns.append(Column("%", [number(float(value), 1) for value in share[:, 0]]))
         if top.shape[1] > 1:
-            columns.append(Column("or", [quoted(str(text)) for text in top[:, 1]], words=True, quiet=True))
+            columns.append(Column("or", [in_quotes(str(text)) for text in top[:, 1]], words=True, quiet=True))
             columns.append(Column("%", [number(float(value), 1) for value in share[:, 1]], quiet=True))
-    token = quoted(str(travel.text.values[chosen]))
+    token = in_quotes(str(travel.text.values[chosen]))
     return Panels(f"{title(run)}: token {chosen}, {token}", columns, f"{path_of(travel, chosen)}\n{caption(travel)}")
 
 
@@ -62,14 +63,14 @@ def by_token(run: Run) -> Panels:
     travel = travelled(run)
     columns = [
         Column("position", [str(position) for position in range(travel.sizes["position"])]),
-        Column("token", [quoted(str(text)) for text in travel.text.values], words=True),
+        Column("token", [in_quotes(str(text)) for text in travel.text.values], words=True),
         Column("path length °", [number(value, 0) for value in travel.length.values]),
         Column("direct angle °", [number(value, 0) for value in travel.direct.values]),
         Column("straightness", [number(value, 2) for value in travel.straightness.values]),
     ]
     if "top_text" in travel:
         share = 100 * travel.top_probability.values[-1, :, 0]
-        columns.append(Column("decodes to", [quoted(str(text)) for text in travel.top_text.values[-1, :, 0]], True))
+        columns.append(Column("decodes to", [in_quotes(str(text)) for text in travel.top_text.values[-1, :, 0]], True))
         columns.append(Column("%", [number(float(value), 1) for value in share]))
         columns.append(Column("from layer", [str(int(layer)) for layer in travel.settled.values]))
     return Panels(title(run), columns, f"{control_of(travel)}\n{caption(travel)}")

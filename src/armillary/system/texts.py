@@ -17,6 +17,21 @@ def escaped(text: str) -> str:
     )
 
 
+def seen(text: str) -> str:
+    """A token's text, which of blanks alone would be nothing: a mark for each."""
+    return "␣" * len(text) if text.isspace() else text
+
+
+LETTERS = 16
+"""How much of a token is shown where it is quoted; JSON and CSV give all."""
+
+
+def in_quotes(text: str, letters: int = LETTERS) -> str:
+    """A token's text between quotes, so that blanks are seen, cut to a length."""
+    cut = text if len(text) <= letters else f"{text[: letters - 1]}…"
+    return f"‘{seen(cut)}’"
+
+
 def short(source: str) -> str:
     """A model or text by its last name where it is a path: runs/add/model, as a training leaves it, is add."""
     *above, last = re.split(r"[/\\]", source.rstrip("/\\"))

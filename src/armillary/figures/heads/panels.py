@@ -9,7 +9,7 @@ from armillary.figures.heads.names import every_kind
 from armillary.figures.kit.each_head import labels, per_head
 from armillary.figures.kit.fields import BAR, heatmap, ruler, slider, squared, squared_each
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import axes, literal, panels
+from armillary.figures.kit.style import axes, panels, token
 from armillary.figures.kit.words import NOT_ESTIMABLE, error_words, number, quoted
 from armillary.measures.constituents import less_key_mean
 from armillary.results.reading import array, has, numbers
@@ -40,7 +40,7 @@ def token_names(results: xr.DataTree, group: str = "six_panels") -> list[str]:
     """Every position with its token, as plotly may show it."""
     count = array(results, f"{group}/pattern").sizes["query"]
     texts = array(results, f"{group}/text").values.astype(str) if has(results, f"{group}/text") else [""] * count
-    return [f"{place} {literal(text, 14)}".strip() for place, text in enumerate(texts)]
+    return [f"{place} {token(text, 14)}".strip() for place, text in enumerate(texts)]
 
 
 def less_row_means(scores: Float[np.ndarray, "query key"]) -> Float[np.ndarray, "query key"]:

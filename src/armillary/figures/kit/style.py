@@ -11,6 +11,7 @@ from plotly.subplots import make_subplots
 
 from armillary.figures.kit.colours import SERIES, THEMES
 from armillary.figures.kit.words import RAISED
+from armillary.system.texts import seen
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 HEIGHT = 400
@@ -49,6 +50,11 @@ def literal(text: str, letters: int = 60) -> str:
     """
     cut = text if len(text) <= letters else text[: letters - 1] + "…"
     return html.escape(cut, quote=False).replace("$", "&#36;")
+
+
+def token(text: object, letters: int = 24) -> str:
+    """A token's text as plotly will show it; blanks alone as marks."""
+    return literal(seen(str(text)), letters)
 
 
 def panels(

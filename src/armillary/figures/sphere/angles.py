@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from armillary.figures.kit.colours import ESTIMATE
 from armillary.figures.kit.curves import draw_line, draw_null, layer_axis
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import axes, literal, panels
+from armillary.figures.kit.style import axes, panels, token
 from armillary.figures.kit.units import axis_label
 from armillary.figures.kit.words import NOT_ESTIMABLE, largest, number
 from armillary.results.reading import array, has, numbers, optional, thinned
@@ -34,7 +34,7 @@ def turns(results: xr.DataTree) -> go.Figure:
     each, figure = numbers(results, "travel/angle"), panels(height=420)
     some = np.flatnonzero(counted(results))
     for position in some[thinned(len(some), TOKENS)]:
-        text = literal(str(array(results, "travel/text").values[position]), 24) if has(results, "travel/text") else ""
+        text = token(array(results, "travel/text").values[position]) if has(results, "travel/text") else ""
         line = go.Scatter(x=np.arange(len(each)), y=each[:, position], mode="lines", name=f"{position}: {text}")
         line.update(line={"color": ESTIMATE, "width": 1}, opacity=0.25, showlegend=False)
         figure.add_trace(line.update(hovertemplate="%{x}: %{y:.3g}°"))

@@ -6,10 +6,11 @@ import xarray as xr
 
 from armillary.figures.kit.fields import BAR, heatmap, ruler
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import literal, panels
+from armillary.figures.kit.style import panels, token
 from armillary.figures.kit.units import drawn
 from armillary.figures.kit.words import NOT_ESTIMABLE, number
 from armillary.results.reading import array, has, numbers
+from armillary.system.texts import in_quotes
 
 COLUMNS, LETTERS = 14, 9
 """How many tokens a grid shows, the last ones, and how much of a text a cell has room for."""
@@ -27,9 +28,9 @@ def grid(results: xr.DataTree) -> go.Figure:
     texts, probability = array(results, "travel/top_text").values, drawn(results, "travel/top_probability")
     layers, positions = texts.shape[:2]
     shown = np.arange(max(0, positions - COLUMNS), positions)
-    cells = [[literal(str(text), LETTERS) for text in row] for row in texts[:, shown, 0]]
+    cells = [[token(text, LETTERS) for text in row] for row in texts[:, shown, 0]]
     beside = [[choices(texts[layer, at], probability[layer, at]) for at in shown] for layer in range(layers)]
-    words = [literal(str(text), LETTERS) for text in array(results, "travel/text").values[shown]]
+    words = [token(text, LETTERS) for text in array(results, "travel/text").values[shown]]
     height = 120 + 22 * layers
     hover = "layer %{y}, position %{x}<br>%{customdata}<extra></extra>"
     more = {"x": shown, "text": cells, "texttemplate": "%{text}", "customdata": beside, "hovertemplate": hover}
@@ -44,7 +45,7 @@ def grid(results: xr.DataTree) -> go.Figure:
 def choices(texts: np.ndarray, probability: np.ndarray) -> str:
     """The likeliest tokens [choice] of one state with their probabilities [choice], a line each."""
     pairs = zip(texts, probability, strict=True)
-    return "<br>".join(f"‘{literal(str(text), 24)}’ {number(float(share))} %" for text, share in pairs)
+    return "<br>".join(f"‘{token(text)}’ {number(float(share))} %" for text, share in pairs)
 
 
 def lens_finding(results: xr.DataTree) -> str:
@@ -53,12 +54,11 @@ def lens_finding(results: xr.DataTree) -> str:
     probability = numbers(results, "travel/top_probability")[-1, position, 0]
     if not np.isfinite(probability):
         return f"What states decode to is {NOT_ESTIMABLE}"
-    text = str(array(results, "travel/top_text").values[-1, position, 0])
-    word = text if len(text) <= 24 else f"{text[:23]}…"
+    word = in_quotes(str(array(results, "travel/top_text").values[-1, position, 0]), 24)
     settled = int(numbers(results, "travel/settled")[position])
     late = settled == len(array(results, "travel/top_text")) - 1
     since = "in the last layer alone (" if late else f"from layer {settled} on (finally "
-    return f"The last token decodes to ‘{word}’ {since}{number(100 * probability)} %)"
+    return f"The last token decodes to {word} {since}{number(100 * probability)} %)"
 
 
 FIGURES = (

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from armillary.figures.kit.colours import NULL, series
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import literal, template
+from armillary.figures.kit.style import template, token
 from armillary.figures.kit.words import NOT_ESTIMABLE, number
 from armillary.figures.sphere.angles import CONTROL, counted
 from armillary.figures.sphere.labels import End, add_labels
@@ -136,7 +136,7 @@ def add_cloud(figure: go.Figure, results: xr.DataTree, points: Points) -> None:
         return
     x, y, z = points.T
     texts = array(results, "travel/cloud_text").values if has(results, "travel/cloud_text") else [""] * len(points)
-    cloud = go.Scatter3d(x=x, y=y, z=z, mode="markers", name="token embeddings", text=[literal(str(t)) for t in texts])
+    cloud = go.Scatter3d(x=x, y=y, z=z, mode="markers", name="token embeddings", text=[token(text) for text in texts])
     cloud.update(
         marker={"color": NULL, "size": 1.6, "opacity": 0.5}, hovertemplate="‘%{text}’, embedding<extra></extra>"
     )
@@ -145,7 +145,7 @@ def add_cloud(figure: go.Figure, results: xr.DataTree, points: Points) -> None:
 
 def add_path(figure: go.Figure, results: xr.DataTree, way: Way, position: int, look: Look) -> End:
     """One token's path, a dot for every layer; what stands at its end."""
-    text = literal(str(array(results, "travel/text").values[position]), 24)
+    text = token(array(results, "travel/text").values[position])
     path, dots = way
     name = f"{position}: {text}"
     stroke = line(path, look.colour, 4).update(line={"dash": look.dash}, name=name, legendgroup=name)
@@ -169,7 +169,7 @@ def hover(results: xr.DataTree, position: int, text: str, layers: int) -> list[l
         [
             str(layer),
             text,
-            f" → ‘{literal(str(top[layer, position, 0]), 24)}’ {number(100 * share[layer, position, 0])} %",
+            f" → ‘{token(top[layer, position, 0])}’ {number(100 * share[layer, position, 0])} %",
         ]
         for layer in range(layers)
     ]

@@ -13,6 +13,7 @@ from armillary.figures.kit.units import drawn
 from armillary.figures.kit.words import NOT_ESTIMABLE, largest, layer_ranges, number
 from armillary.measures.influence import DOMINATED, EVEN
 from armillary.results.reading import array, has, numbers, optional
+from armillary.system.texts import in_quotes
 
 SHARE, TOKEN = "influence/dominant_share", "influence/dominant"
 CKA, LESS = "depth/cka_debiased", "influence/cka_debiased_less_dominant"
@@ -26,13 +27,13 @@ def dominated(results: xr.DataTree) -> Bool[np.ndarray, " layer"]:
 
 
 def named(results: xr.DataTree) -> str:
-    """The dominant tokens by text, commonest first: ‘ the’ ×13, ‘ ’ ×4."""
+    """The dominant tokens by text, commonest first: ‘ the’ ×13, ‘␣’ ×4."""
     if not has(results, "sample/text"):
         return ""
     texts = array(results, "sample/text").values.astype(str)[array(results, TOKEN).values.astype(bool)]
     found, counts = np.unique(texts, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    words = [f"‘{found[place][:20]}’ ×{counts[place]}" for place in order[:NAMES]]
+    words = [f"{in_quotes(found[place])} ×{counts[place]}" for place in order[:NAMES]]
     return ", ".join([*words, *(["…"] if len(found) > NAMES else [])])
 
 

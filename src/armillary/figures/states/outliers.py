@@ -9,9 +9,10 @@ from jaxtyping import Bool
 from armillary.figures.kit.colours import ESTIMATE, NULL, POSITION, THRESHOLD, series
 from armillary.figures.kit.curves import draw_line, layer_axis
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import axes, literal, panels
+from armillary.figures.kit.style import axes, panels, token
 from armillary.figures.kit.words import largest, layer_ranges, number
 from armillary.results.reading import array, first_ratios, has, massive_times, numbers
+from armillary.system.texts import in_quotes
 
 DRAWN, COLOURED = 200, 6
 """The most tokens that are drawn, largest norm first, and the most texts that have a colour of their own."""
@@ -47,7 +48,7 @@ def outliers(results: xr.DataTree) -> go.Figure:
     for text, colour in zip([*common, None], [*series(len(common)), NULL], strict=True):
         some = rows[rows.text == text] if text is not None else rows[~rows.text.isin(common)]
         if len(some):
-            draw_tokens(figure, ratio, some, "other tokens" if text is None else f"‘{literal(str(text), 24)}’", colour)
+            draw_tokens(figure, ratio, some, "other tokens" if text is None else f"‘{token(text)}’", colour)
     draw_first(figure, results)
     figure.add_hline(massive_times(results), line={"dash": "dash", "color": THRESHOLD}, row=1, col=1)
     layer_axis(figure, ratio.shape[1])
@@ -129,7 +130,7 @@ def outliers_detail(results: xr.DataTree) -> str:
         sentences += shares_with_first(results)
     if not rows.empty:
         texts = rows.text.value_counts()
-        named = ", ".join(f"‘{text[:20]}’ ×{count}" for text, count in texts.head(3).items())
+        named = ", ".join(f"{in_quotes(str(text))} ×{count}" for text, count in texts.head(3).items())
         low, high = int(rows.position.min()), int(rows.position.max())
         place = f"at position {low}" if low == high else f"at positions {low} to {high}"
         count = "1 other token" if len(rows) == 1 else f"{len(rows)} other tokens"

@@ -9,7 +9,7 @@ from armillary.figures.kit.colours import NULL, series
 from armillary.figures.kit.curves import layer_axis
 from armillary.figures.kit.fields import BAR, heatmap, ruler
 from armillary.figures.kit.figure import Figure
-from armillary.figures.kit.style import axes, literal, panels
+from armillary.figures.kit.style import axes, panels, token
 from armillary.figures.kit.words import NOT_ESTIMABLE, counted, largest, number
 from armillary.measures.stores.depth import legible
 from armillary.results.reading import array, chosen, numbers
@@ -120,7 +120,7 @@ def triplet_tokens(results: xr.DataTree) -> go.Figure:
     figure.update_layout(margin={"t": BAR + 20})
     top = float(np.nanmax(scores[2:], initial=0.0)) or 1.0
     for row, side in enumerate((2, 3), 1):
-        cells = [[literal(text, LETTERS) for text in line] for line in texts[side].reshape(len(rows), -1)]
+        cells = [[token(text, LETTERS) for text in line] for line in texts[side].reshape(len(rows), -1)]
         trace = heatmap(scores[side].reshape(len(rows), -1), "|cosine|", (0.0, top), False, y=rows, text=cells)
         trace.update(texttemplate="%{text}", textfont={"size": 11}, hovertemplate="%{text}: %{z:.3f}<extra></extra>")
         figure.add_trace(trace.update(showscale=row == 1, colorbar=ruler("|cosine|", height, 20)), row, 1)

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from armillary.figures.context import above_shuffled, counted_pairs, incoherence_null, pairs_within
+from armillary.figures.context import above_shuffled, counted_pairs, few_pairs, incoherence_null, pairs_within
 from armillary.figures.kit.words import contrast, counted, largest, layer_ranges, number, quoted
 from armillary.figures.position.smoothness import SMOOTH, low_share, smoother
 from armillary.figures.position.strength import why_not
@@ -13,16 +13,13 @@ from armillary.measures.similarity import SHUFFLES
 from armillary.reporting.kinds import NO, UNCLEAR, YES, Curve
 from armillary.reporting.questions.asking import Question, Said, by_most
 from armillary.results.reading import array, estimate, first_ratios, has, massive_times, numbers, optional
+from armillary.system.texts import in_quotes
 
 SMALL = 0.01
 """A share of the variance that is certainly below this is no effect."""
 
 LOW, FEW = 0.1, 3
 """A basis is low-rank where its stable rank is certainly below this part of the largest possible one, or below this."""
-
-
-FEW_PAIRS = 10
-"""Fewer pairs of windows of one document say whether these are similar, not whether documents cluster."""
 
 
 def position(results: xr.DataTree) -> Said:
@@ -90,7 +87,7 @@ def clusters(results: xr.DataTree) -> Said:
     best, pairs = largest(within - between), pairs_within(results)
     values = f"|cosine| {number(float(within[best]))} within, {number(float(between[best]))} between (layer {best})"
     curve = Curve(within, numbers(results, "context/similarity_within_null"), at=best)
-    verdict = UNCLEAR if pairs is not None and pairs < FEW_PAIRS else by_most(above)
+    verdict = UNCLEAR if few_pairs(results) else by_most(above)
     rests = "" if pairs is None else f"; {counted_pairs(pairs)}"
     return Said(verdict, f"Above all {SHUFFLES} shuffles in {counted(above)}: {values}{rests}", curve)
 
@@ -129,7 +126,7 @@ def massive(results: xr.DataTree) -> Said:
         most = f"up to {number(float(top.ratio))} × the median norm (layer {int(top.layer)})"
         return Said(
             YES,
-            f"{count} massive, {most}: ‘{top.text[:20]}’{rule}",
+            f"{count} massive, {most}: {in_quotes(str(top.text))}{rule}",
             Curve(numbers(results, "outliers/ratio").max(0), limit),
         )
     largest_norm = optional(results, "residual/norm_largest")
@@ -152,7 +149,7 @@ def dominant(results: xr.DataTree) -> Said:
         array(results, "sample/text").values.astype(str)[tokens] if has(results, "sample/text") else np.zeros(0, str)
     )
     found, counts = np.unique(texts, return_counts=True)
-    names = ", ".join(f"‘{found[place][:12]}’" for place in np.argsort(-counts, kind="stable")[:2])
+    names = ", ".join(in_quotes(found[place], 12) for place in np.argsort(-counts, kind="stable")[:2])
     who = f"{int(tokens.sum())} of {tokens.size} sampled tokens" + (f" ({names})" if names else "")
     held = f"{number(100 * float(share[best]))} % of layer {best}'s variance"
     return Said(YES, f"{who} hold {held}; much of {layer_ranges(dominated(results))}", Curve(100 * share))
