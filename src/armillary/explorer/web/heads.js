@@ -7,6 +7,7 @@ const KIND = "taxonomy/kind";
 const STEPS = 40;
 const LISTED = 60;
 const EACH = 10;
+const HOW = "Each square is a head, coloured by its first kind; hollow: no kind. Click one. Buttons count and keep every head that has their kind, first or not.";
 const CHOOSE = "Choose a head here or in the map to see its attention, distances, QK terms, weights and readings.";
 
 export async function heads(main, run, signal) {
@@ -57,7 +58,7 @@ export async function heads(main, run, signal) {
     try {
       found = await read(`measures/${name}`, signal);
       mendLeast(found);
-      text.textContent = name === KIND ? "Each square is a head, coloured by its first kind; hollow: no kind. Click one." : found.unit === "1" ? found.text : `${found.text} (unit: ${found.unit})`;
+      text.textContent = name === KIND ? HOW : found.unit === "1" ? found.text : `${found.text} (unit: ${found.unit})`;
       map.replaceChildren(el("div", { class: "grid-box" }, grid(found, run, readout, choose)));
       bar.replaceChildren(scaleOf(found) ?? "", kinds(found, run, filtered));
       least.replaceChildren(leastOf(found, calmly(filtered, 30)));

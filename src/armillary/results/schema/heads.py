@@ -37,7 +37,10 @@ SCALARS = {
         PER_HEAD, "1", "attention on the previous token", label="attention on the previous token", share=True
     ),
     "distance": Variable(
-        PER_HEAD, "tokens", "mean distance between query and key, weighted by attention", label="mean distance"
+        PER_HEAD,
+        "tokens",
+        "mean distance between query and key, weighted by attention; of an attention sink, about its queries' position",
+        label="mean distance",
     ),
     "signal_propagation": Variable(
         PER_HEAD,
