@@ -23,6 +23,8 @@ from armillary.verdicts.registry import chosen, verdicts
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;<b>$x$"
 VIEWS = [("light", 1280), ("light", 390), ("dark", 1280), ("dark", 390)]
+WHOLE = [("light", 1280), ("dark", 390)]
+"""Where every figure is looked at; elsewhere those that are not folded. Each shade and each width is seen whole."""
 OVERLAPS = """() => {
   const lines = [];
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -59,6 +61,16 @@ def small(tmp_path_factory):
     return run, arm.report(run, tmp_path_factory.mktemp("pages") / "report.html").as_uri()
 
 
+@pytest.fixture(scope="module")
+def leafed(small, browser):
+    """The page of the made-up run, opened once, for tests that only take its tables."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.goto(small[1])
+    yield page
+    context.close()
+
+
 def show(page, name):
     """Go to a figure, unfolding what hides it, and wait until it is drawn."""
     page.evaluate("(name) => { location.hash = ''; location.hash = name; }", name)
@@ -67,8 +79,9 @@ def show(page, name):
     return page.locator(f'.plot[data-figure="{name}"]')
 
 
-def names(page):
-    return page.eval_on_selector_all(".plot", "places => places.map((one) => one.dataset.figure)")
+def names(page, unfolded=False):
+    wanted = ".plot:not(details:not([open]) *)" if unfolded else ".plot"
+    return page.eval_on_selector_all(wanted, "places => places.map((one) => one.dataset.figure)")
 
 
 def saved(page, name, kind):
@@ -89,7 +102,9 @@ def test_a_real_report_is_drawn_whole_without_a_complaint_or_a_request(real, vis
     assert page.evaluate(OVERLAPS) == []
     assert sorted(names(page)) == sorted(figure.name for figure in available(run.results))
     ground = {"light": [255, 255, 255], "dark": [20, 23, 28]}[scheme]
-    for name in names(page):
+    looked = names(page) if (scheme, width) in WHOLE else names(page, unfolded=True)
+    assert len(looked) >= 6
+    for name in looked:
         measured = ink(show(page, name).screenshot())
         assert measured["share"] > 0.004, f"{name} is blank"
         assert measured["corner"] == ground, name
@@ -133,10 +148,9 @@ def test_figures_far_below_wait_until_they_are_near(small, visit):
     show(page, last)
 
 
-def test_the_csv_of_a_curve_is_what_the_run_holds(small, visit):
-    run, address = small
-    page = visit(address).page
-    name, text = saved(page, "position-share", "csv")
+def test_the_csv_of_a_curve_is_what_the_run_holds(small, leafed):
+    run, _ = small
+    name, text = saved(leafed, "position-share", "csv")
     rows = list(csv.DictReader(io.StringIO(text.decode())))
     curve = [row for row in rows if row["series"] == "bias-corrected"]
     expected = numbers(run.results, "position/share_corrected")
@@ -147,10 +161,9 @@ def test_the_csv_of_a_curve_is_what_the_run_holds(small, visit):
     assert all(float(row["low"]) < value < float(row["high"]) for row, value in zip(curve, values, strict=True))
 
 
-def test_the_csv_of_a_matrix_has_a_row_per_cell_of_every_layer(small, visit):
-    run, address = small
-    _, text = saved(visit(address).page, "position-frequencies", "csv")
-    rows = list(csv.DictReader(io.StringIO(text.decode())))
+def test_the_csv_of_a_matrix_has_a_row_per_cell_of_every_layer(small, leafed):
+    run, _ = small
+    rows = table(leafed, "position-frequencies")
     size, layers = 16, run.results["position"].sizes["layer"]
     assert len(rows) == layers * size**2
     assert {row["layer"] for row in rows} == {str(layer) for layer in range(layers)}
@@ -199,37 +212,36 @@ def test_names_on_a_phone_do_not_lie_on_each_other_and_leave_room_for_the_pictur
         assert plot.locator(".nsewdrag").bounding_box()["width"] > 170
 
 
-def table(address, visit, name):
+def table(page, name):
     """The rows of a figure's CSV."""
-    _, text = saved(visit(address).page, name, "csv")
+    _, text = saved(page, name, "csv")
     return list(csv.DictReader(io.StringIO(text.decode())))
 
 
-def test_a_csv_says_of_a_place_what_the_axis_says(small, visit):
-    run, address = small
-    rows = table(address, visit, "gaussian-information")
+def test_a_csv_says_of_a_place_what_the_axis_says(small, leafed):
+    run, _ = small
+    rows = table(leafed, "gaussian-information")
     distances = [str(at) for at in run.results["gaussian"].distance.values]
     assert distances != [str(place) for place in range(len(distances))]
     assert [row["distance, tokens"] for row in rows if row["series"] == "layer 0"] == distances
     known = [row for row in rows if row["low"]]
     assert known
     assert all(float(row["low"]) <= float(row["mutual information, nats"]) <= float(row["high"]) for row in known)
-    kinds = {row["score"] for row in table(address, visit, "head-scores")}
+    kinds = {row["score"] for row in table(leafed, "head-scores")}
     assert {"induction", "previous-token", "duplicate-token", "attention sink", "local"} == kinds
 
 
-def test_a_csv_takes_the_names_of_all_places_where_the_axis_shows_some_of_them(small, visit):
-    page = visit(small[1]).page
+def test_a_csv_takes_the_names_of_all_places_where_the_axis_shows_some_of_them(leafed):
     axis = {"tickvals": [0, 2], "ticktext": ["0", "3–4"], "title": {"text": "distance"}}
     drawn = {"data": [{"type": "scatter", "x": [0, 1, 2], "y": [7, 8, 9]}], "layout": {"xaxis": axis}}
-    assert page.evaluate("csv", drawn) == "panel,distance,y\n1,0,7\n1,1,8\n1,2,9\n"
+    assert leafed.evaluate("csv", drawn) == "panel,distance,y\n1,0,7\n1,1,8\n1,2,9\n"
     axis["categoryarray"] = ["0", "1–2", "3–4"]
-    assert page.evaluate("csv", drawn) == "panel,distance,y\n1,0,7\n1,1–2,8\n1,3–4,9\n"
+    assert leafed.evaluate("csv", drawn) == "panel,distance,y\n1,0,7\n1,1–2,8\n1,3–4,9\n"
 
 
 @pytest.mark.parametrize("name", ["gaussian-ratio", "head-argmax", "head-dissection", "qk-alignment"])
-def test_a_csv_writes_a_heads_block_and_not_where_its_dot_stands(small, visit, name):
-    rows = [row for row in table(small[1], visit, name) if row["text"]]
+def test_a_csv_writes_a_heads_block_and_not_where_its_dot_stands(leafed, name):
+    rows = [row for row in table(leafed, name) if row["text"]]
     assert rows
     assert all(row["text"].startswith(f"L{row['block']}H") for row in rows)
 
@@ -244,9 +256,9 @@ def test_a_csv_writes_a_heads_block_and_not_where_its_dot_stands(small, visit, n
         ("context-gram", "layer", None),
     ],
 )
-def test_a_csv_keeps_what_the_slider_chooses_by_its_name_and_the_series_beside(small, visit, name, column, some):
-    run, address = small
-    rows = table(address, visit, name)
+def test_a_csv_keeps_what_the_slider_chooses_by_its_name_and_the_series_beside(small, leafed, name, column, some):
+    run, _ = small
+    rows = table(leafed, name)
     steps = FIGURES[name].draw(run.results).layout.sliders[0].steps
     assert {row[column] for row in rows} == {step.label for step in steps}
     assert some is None or some in {row["series"] for row in rows}
@@ -255,14 +267,14 @@ def test_a_csv_keeps_what_the_slider_chooses_by_its_name_and_the_series_beside(s
 @pytest.mark.parametrize(
     "name", ["qk-alignment", "head-ranks", "incoherence", "theorem-1", "norm-radii", "context-clusters", "head-maps"]
 )
-def test_a_csv_names_a_panel_as_the_figure_does(small, visit, name):
-    run, address = small
+def test_a_csv_names_a_panel_as_the_figure_does(small, leafed, name):
+    run, _ = small
     titles = [one.text for one in FIGURES[name].draw(run.results).layout.annotations]
-    assert {row["panel"] for row in table(address, visit, name)} == set(titles)
+    assert {row["panel"] for row in table(leafed, name)} == set(titles)
 
 
-def test_a_csv_names_a_panel_without_a_title_by_its_row_and_column(small, visit):
-    rows = table(small[1], visit, "head-constituents")
+def test_a_csv_names_a_panel_without_a_title_by_its_row_and_column(leafed):
+    rows = table(leafed, "head-constituents")
     assert len({row["panel"] for row in rows}) == 9
     for row in rows:
         query, key = row["series"].split(" → ")
@@ -303,9 +315,17 @@ def painted(pdf):
     return colours
 
 
-@pytest.mark.parametrize("way", ["by preference", "by the switch"])
-def test_a_dark_page_is_printed_light_and_is_dark_again_afterwards(small, visit, way):
-    seen = visit(small[1], scheme="dark" if way == "by preference" else "light")
+@pytest.fixture(scope="module")
+def short(small, tmp_path_factory):
+    """The report of the norms alone."""
+    norms = Run(small[0].results.filter(lambda node: node.name == "norms"))
+    return norms, arm.report(norms, tmp_path_factory.mktemp("pages") / "report.html").as_uri()
+
+
+@pytest.mark.parametrize(("way", "which"), [("by preference", "small"), ("by the switch", "short")])
+def test_a_dark_page_is_printed_light_and_is_dark_again_afterwards(request, visit, way, which):
+    _, address = request.getfixturevalue(which)
+    seen = visit(address, scheme="dark" if way == "by preference" else "light")
     page = seen.page
     show(page, "norms")
     if way == "by the switch":
@@ -415,9 +435,8 @@ def test_the_side_list_finds_figures_and_unfolds_them(small, visit):
     assert page.locator("#theorem-1").is_visible()
 
 
-def test_the_csv_of_the_map_of_heads_has_their_scores(small, visit):
-    _, text = saved(visit(small[1]).page, "head-names", "csv")
-    rows = list(csv.DictReader(io.StringIO(text.decode())))
+def test_the_csv_of_the_map_of_heads_has_their_scores(leafed):
+    rows = table(leafed, "head-names")
     assert len(rows) == 16
     assert all("induction " in row["text"] and " %" in row["text"] for row in rows)
 
@@ -480,7 +499,10 @@ def test_markup_and_script_from_files_stay_text(tmp_path, visit, compared):
         other = run
     seen = visit(arm.report(run, tmp_path / "report.html", other).as_uri())
     page = seen.page
-    for name in names(page):
+    told = "(name) => document.getElementById(`data-${name}`).textContent"
+    hostile = [name for name in names(page) if "script" in page.evaluate(told, name)]
+    assert len(hostile) >= 3
+    for name in hostile:
         show(page, name)
     called = HOSTILE.rpartition("/")[2]  # what looks like a path is called by its last name
     assert called in page.locator("h1").inner_text()
