@@ -227,6 +227,14 @@ def test_runs_are_compared_by_what_both_hold():
         assert "hold no positional basis" in found.attrs["notes"]
 
 
+def test_what_only_one_run_holds_is_said_by_file_or_where_a_file_is_held_in_part_by_group():
+    whole, part = run_of(), without(run_of(), "corpus", "position")
+    part.results["travel"] = part.results["stores"] = xr.DataTree(xr.Dataset({"angle": ("layer", [1.0])}))
+    assert compare(whole, whole).attrs["held_by_one"] == ""
+    said = "Only one holds /corpus, /position. Only the other holds travel.nc, stores.nc."
+    assert compare(whole, part).attrs["held_by_one"] == said
+
+
 def test_runs_without_a_common_group_are_refused():
     one = without(run_of(), *(name for name in run_of().results.children if name != "variance"))
     other = without(run_of(), "variance")

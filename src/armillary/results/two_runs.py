@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from armillary.results.angles import COUNT, MODES
+from armillary.results.schema import GROUPS
 from armillary.results.schema.training import TRAINING
 from armillary.results.store import Run
 
@@ -117,11 +118,16 @@ def notes(one: Run, other: Run, angles: xr.Dataset, left_out: list[str]) -> Iter
 
 
 def held_by_one(one: Run, other: Run) -> Iterator[str]:
-    """Which groups of results only one of two runs holds."""
+    """Which results only one of two runs holds: a file of a run whole, or the groups of it that the other lacks."""
     for name, run, beside in zip(RUNS, (one, other), (other, one), strict=True):
-        only = [f"/{group}" for group in run.results.children if group not in beside.results.children]
-        if only:
-            yield f"Only {name if name == 'one' else 'the other'} holds {', '.join(only)}."
+        held = beside.results.children
+        files = {GROUPS[group].file for group in held if group in GROUPS}
+        only = [group for group in run.results.children if group not in held]
+        named = [
+            f"/{group}" if group not in GROUPS or GROUPS[group].file in files else GROUPS[group].file for group in only
+        ]
+        if named:
+            yield f"Only {name if name == 'one' else 'the other'} holds {', '.join(dict.fromkeys(named))}."
 
 
 def depths_explained(one: Run, other: Run) -> Iterator[str]:
