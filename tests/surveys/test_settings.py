@@ -68,7 +68,9 @@ def test_a_new_field_is_all_that_a_new_keyword_needs():
     assert inspect.signature(look).parameters["side"].default == "left"
     assert look.__doc__.splitlines()[-1] == "    side: Where to look. [left|right; default: left]"
     assert More.of(side="right", contexts=3) == More(side="right", contexts=3)
-    assert "side: Where to look. [left|right; default: left]" in documented(More)
+    assert "    side: Where to look. [left|right; default: left]" in documented(look, More)
+    lines = {line.strip().partition(":")[0] for line in Settings.__doc__.splitlines() if line.startswith("    ")}
+    assert lines == {each.name for each in fields(Settings)}
 
 
 @pytest.mark.parametrize("name", CHOICES)

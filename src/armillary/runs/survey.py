@@ -24,8 +24,7 @@ def with_settings(record: type) -> Callable[[Callable[..., Run]], Callable[..., 
             for each in fields(record)
         ]
         function.__signature__ = own.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
-        lines = "\n".join(f"    {line}" for line in documented(record))
-        function.__doc__ = f"{inspect.getdoc(function)}\n\nSettings:\n{lines}\n"
+        function.__doc__ = documented(function, record)
         return function
 
     return shown

@@ -4,8 +4,8 @@ The flags of `armillary survey`, the keys of its config file and the keywords of
 fields of `Settings`: a new field is all that a new setting needs.
 """
 
+import inspect
 import re
-from collections.abc import Iterator
 from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
@@ -114,13 +114,16 @@ def part_of(shard: str) -> tuple[int, int]:
     return part, parts
 
 
-def documented(record: type) -> Iterator[str]:
-    """A line per setting of a record: its name, what it is for, its choices and its default."""
-    for each in fields(record):
-        yield f"{each.name}: {each.metadata['help']} {default_of(each)}"
+def documented(thing: Any, record: type) -> str:
+    """The docstring of a function or class, with a line per setting of a record: name, meaning, choices, default."""
+    lines = (f"    {each.name}: {each.metadata['help']} {default_of(each)}" for each in fields(record))
+    return "\n".join([f"{inspect.getdoc(thing)}\n\nSettings:", *lines, ""])
 
 
 def default_of(each: Field[Any]) -> str:
     """The choices and the default of a setting, in brackets."""
     choices = "|".join(each.metadata["choices"])
     return f"[{choices + '; ' if choices else ''}default: {each.default}]"
+
+
+Settings.__doc__ = documented(Settings, Settings)
