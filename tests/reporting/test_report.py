@@ -192,6 +192,13 @@ def test_cards_stand_in_the_page_with_word_colour_curve_and_link(run, text):
     assert sum('<svg class="spark"' in body for _, _, body in cards) >= 10
 
 
+def test_of_a_few_figures_none_is_folded_away(run, tmp_path):
+    learning = run.results.filter(lambda node: (node.name or "").startswith("training"))
+    text = arm.report(Run(learning), tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 1 < text.count("<article id=") <= 10
+    assert '<details class="details"' not in text
+
+
 def test_about_ten_figures_are_shown_and_the_rest_is_folded_and_listed(run, text):
     main = text[text.index("<main>") : text.index("</main>")]
     folded = "".join(re.findall(r'<details class="details">(.*?)</details></section>|$', main, re.S))

@@ -29,7 +29,10 @@ from armillary.results.reading import has
 from armillary.results.schema import GROUPS
 from armillary.results.schema.kinds import adding
 
-ERRORS = "Bands: 95 %, each layer by itself. ± and “significant” in a title: 95 %, all layers jointly."
+ERRORS = (
+    "Bands: 95 %, each point by itself. ± and “significant” in a title: 95 %, for all layers or heads that it chooses "
+    "from jointly."
+)
 """How errors are to be read, in the figures and in their titles; for whoever shows them."""
 
 FIGURES: dict[str, Figure] = {

@@ -14,6 +14,9 @@ from armillary.results.schema.kinds import adding
 QUESTIONS: tuple[Question, ...] = (*states.QUESTIONS, *heads.QUESTIONS, *weights.QUESTIONS, *more.QUESTIONS)
 """In the order in which a reader asks; the figures of a section are shown in this order too."""
 
+FEW = 10
+"""Of no more figures than this a page folds none away."""
+
 
 def answers(results: xr.DataTree, plots: Sequence[Plot]) -> list[Answer]:
     """What the run says to each question, then what it was not asked: questions that a command would answer."""
@@ -44,7 +47,8 @@ def not_measured(results: xr.DataTree) -> list[Answer]:
 
 
 def shown_by_default(plots: Sequence[Plot]) -> list[str]:
-    """The figures that a page shows unfolded, in the order of the questions that they answer."""
-    offered = {plot.name for plot in plots}
+    """The figures that a page shows unfolded, in the order of the questions that they answer; a few are all shown."""
+    offered = [plot.name for plot in plots]
     chosen = [next((name for name in each.figures if name in offered), "") for each in QUESTIONS if each.lead]
-    return list(dict.fromkeys(name for name in chosen if name))
+    rest = offered if len(offered) <= FEW else []
+    return list(dict.fromkeys(name for name in (*chosen, *rest) if name))
