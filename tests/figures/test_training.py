@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 import armillary as arm
+import made_up
 from armillary.figures import available, plot
 from armillary.figures.training_pair import PAIRS, pairs
 from armillary.reporting.comparison import comparison_report
@@ -28,6 +29,15 @@ def test_the_qk_gradient_has_a_figure_where_it_was_asked_for(runs):
     terms = runs[0].results["training_heads"].to_dataset()
     np.testing.assert_allclose(drawn.data[1].y, terms.gradient_first.mean(["block", "head"]))
     assert drawn.layout.yaxis.type == "log"
+
+
+def test_heads_are_coloured_by_block_and_a_bar_says_so_where_there_are_several(runs):
+    one_block = plot(runs[0].results, "training-heads")
+    assert not one_block.layout.coloraxis.showscale
+    several = plot(made_up.run_of(layers=4), "training-heads")
+    assert several.layout.coloraxis.showscale
+    assert several.layout.coloraxis.colorbar.title.text == "block"
+    assert set(several.data[0].marker.color) == {0, 1, 2}
 
 
 def test_two_runs_are_drawn_over_their_own_steps(runs):

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 import xarray as xr
 from jaxtyping import Bool, Float
 
-from armillary.figures.kit.colours import ESTIMATE, NULL, RESIDUAL, SEQUENTIAL, series
-from armillary.figures.kit.fields import BAR, heatmap, slider
+from armillary.figures.kit.colours import ALONG_DEPTH, ESTIMATE, NULL, RESIDUAL, series
+from armillary.figures.kit.fields import BAR, heatmap, ruler, slider
 from armillary.figures.kit.figure import Figure
 from armillary.figures.kit.style import axes, panels
 from armillary.figures.kit.units import axis_label, drawn
@@ -143,10 +143,13 @@ def snapshots(results: xr.DataTree) -> go.Figure:
     count = scale.shape[0]
     blocks, heads = np.indices(scale.shape[1:]).reshape(2, -1)
     names = [f"L{block}H{head}" for block, head in zip(blocks, heads, strict=True)]
-    figure, shown = panels(height=420), chosen(count, STEPS)
+    figure, shown = panels(height=420 + BAR), chosen(count, STEPS)
+    bar = ruler("block", 420 + BAR) | {"dtick": max(1, len(scale[0]) // 8)}
+    figure.update_layout(margin={"t": BAR}, coloraxis={"colorscale": ALONG_DEPTH, "colorbar": bar})
+    figure.update_layout(coloraxis_showscale=len(scale[0]) > 1)
     steps = []
     for place in shown:
-        marker = {"size": 10, "color": blocks, "colorscale": SEQUENTIAL, "showscale": False}
+        marker = {"size": 10, "color": blocks, "coloraxis": "coloraxis", "line": {"width": 1, "color": ESTIMATE}}
         trace = go.Scatter(x=scale[place].ravel(), y=entropy[place].ravel(), mode="markers", text=names, marker=marker)
         steps.append([trace.update(hovertemplate="%{text}: %{x:.3g}, %{y:.3g} nats<extra></extra>", showlegend=False)])
     largest = 1.05 * float(np.nanmax(scale, initial=0.1))

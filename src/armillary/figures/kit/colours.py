@@ -54,6 +54,9 @@ SEQUENTIAL, DIVERGING = "Cividis", "RdBu_r"
 ALONG_POSITION = [[0, "#B9DDF2"], [0.5, "#3A9BD1"], [1, "#00507E"]]
 """The colour of position, darker from the first position to the last."""
 
+ALONG_DEPTH = [[0, "#C9C2F2"], [0.5, "#8E80DC"], [1, "#43349C"]]
+"""The colour of estimates, darker from the first block to the last."""
+
 ROOTED = [[(share / 20) ** 2, sample_colorscale(SEQUENTIAL, share / 20)[0]] for share in range(21)]
 """The sequential scale by square root: attention of a few per cent is seen. Values stay as they are."""
 
@@ -123,6 +126,7 @@ ON_DARK = {
     NULL_ON_BARS: "#E8E8E8",
     RUN_1: "#F2E88A",  # pale, for between it and the threshold's orange there is no shade of its hue
     "#00507E": "#1F77AC",
+    "#43349C": "#6553CC",
     **{pale(colour): dim(colour) for colour in (POSITION, CONTEXT, RESIDUAL)},
 }
 """Brighter shades of the same hues for a dark page, on which the others are lost; bars get darker, nulls lighter."""
