@@ -3,13 +3,18 @@
 import threading
 from dataclasses import replace
 
+import numpy as np
 import pytest
+import xarray as xr
 
+import made_up
 import tiny_run
 import waiting
 from armillary.errors import SourceError
 from armillary.figures import FIGURES
+from armillary.figures.kit.colours import ON_DARK, POSITION
 from armillary.reporting.glossary import TERMS
+from armillary.results.store import Run
 
 PROMPT = "The quick brown fox jumps over the lazy dog. Unbelievable!"
 LONG = 120_000
@@ -23,6 +28,17 @@ def tiny(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(tiny, served):
     with served(tiny) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def wordy(served):
+    """The page of a made-up run with long names of documents."""
+    results = made_up.run_of(contexts=16)
+    dataset = results["corpus"].to_dataset()
+    names = np.array([f"train: A document's long title {place}" for place in range(dataset.sizes["document"])])
+    results["corpus"] = xr.DataTree(dataset.assign(document_name=("document", names)))
+    with served(Run(results)) as address:
         yield address
 
 
@@ -120,6 +136,30 @@ def test_every_view_fits_its_window_and_is_kept_as_a_picture(real, visit, artefa
         picture = tab.screenshot(path=artefacts / f"explorer-{name}-{width}-{scheme}.png", full_page=True)
         corner = ink(picture)["corner"]
         assert (sum(corner) > 600) == (scheme == "light")
+
+
+def drawn(tab, words):
+    """The colour of the line that has a name."""
+    found = f"[...document.querySelectorAll('.plot')].find((one) => one.data?.some((line) => line.name === '{words}'))"
+    return waiting.until(tab, f"({found})?.data.find((line) => line.name === '{words}').line.color ?? ''")
+
+
+def test_pictures_have_the_brighter_shades_of_the_report_on_a_dark_page(page, visit, at):
+    tab = visit(at(page, view="layers"), scheme="dark").page
+    assert drawn(tab, "positional basis") == ON_DARK[POSITION]
+    tab.emulate_media(color_scheme="light")
+    name = "[...document.querySelectorAll('.plot')].flatMap((one) => one.data ?? [])"
+    waiting.until(tab, f"{name}.some((line) => line.name === 'positional basis' && line.line.color === '{POSITION}')")
+
+
+def test_long_names_leave_room_for_the_picture_on_a_phone(wordy, visit, at):
+    tab = visit(at(wordy, view="figures", section="context"), width=390).page
+    tab.set_viewport_size({"width": 390, "height": 6000})  # figures are drawn when they are near
+    names = "[...document.querySelectorAll('.plot')].flatMap((one) => one.layout?.yaxis?.ticktext ?? [])"
+    waiting.until(tab, f"{names}.some((name) => name.startsWith('train: A'))", LONG / 1000)
+    assert max(map(len, tab.evaluate(names))) <= 20
+    tab.set_viewport_size({"width": 1280, "height": 6000})
+    waiting.until(tab, f"{names}.some((name) => name.length > 20)")
 
 
 def test_an_empty_prompt_is_told_and_nothing_is_asked(page, visit, at):

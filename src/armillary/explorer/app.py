@@ -28,6 +28,7 @@ from armillary.explorer.worker import Cancelled, Load, Tell, Worker, one_line
 from armillary.figures.kit.colours import THEMES, css_variables, table
 from armillary.figures.kit.style import template
 from armillary.reporting.glossary import TERMS
+from armillary.reporting.page import asset
 from armillary.reporting.plots import FigureFailed
 from armillary.results.reading import simulated
 from armillary.results.store import Run
@@ -78,6 +79,7 @@ def application(run: Run, load: Load | None = None) -> Starlette:
         routes=[
             Route("/", page),
             Route("/plotly.js", plotly_script),
+            Route("/fitted.js", fitted_script),
             Route("/colours.css", colours),
             Route("/api/model", model, methods=["GET", "POST"]),
             Route("/api/ask/{kind}", ask, methods=["POST"]),
@@ -221,6 +223,11 @@ async def page(_: Request) -> Response:
 async def plotly_script(_: Request) -> Response:
     """plotly.js of the installed package."""
     return FileResponse(PLOTLY, media_type="text/javascript")
+
+
+async def fitted_script(_: Request) -> Response:
+    """How figures fit a page, as in the report."""
+    return Response(asset("fitted.js"), media_type="text/javascript")
 
 
 async def colours(_: Request) -> Response:

@@ -43,6 +43,7 @@ export const post = (path, body = {}, signal) =>
   answered(`api/${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal });
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
+const narrow = matchMedia("(max-width: 500px)");
 let themes = null;
 
 /** Every colour by meaning, scale and theme; read once, before anything is drawn. */
@@ -50,12 +51,12 @@ export const colours = () => themes;
 export const readColours = async () => (themes = await read("themes"));
 export const theme = () => themes[dark.matches ? "dark" : "light"];
 
-/** On a narrow page a square matrix is no higher than it is wide. */
-function fitting(layout, width) {
-  if (!layout.scene && (!layout.yaxis?.scaleanchor || layout.xaxis2)) return {};
-  if (!layout.height) return {};
-  const { t = 24, b = 48, l = 52, r = 14 } = layout.margin ?? {};
-  return { height: Math.min(layout.height, Math.max(width, 120) - l - r + t + b) };
+/** Data and layout of a figure as the page shows them; what fits them to it is the report's own (fitted.js). */
+function prepared(figure, width) {
+  const layout = { ...structuredClone(figure.layout), template: themes.templates[dark.matches ? "dark" : "light"], autosize: true };
+  if (layout.height) layout.height = fitting(layout, Math.max(width, 120), layout.height);
+  if (narrow.matches) narrowed(layout, width);
+  return dark.matches ? [shaded(figure.data, themes.darker), shaded(layout, themes.darker)] : [figure.data, layout];
 }
 
 /** Draw a figure of the server in the colours of the page. */
@@ -63,13 +64,15 @@ export async function draw(box, figure, words = "") {
   box.figure = figure;
   box.setAttribute("role", "img");
   if (words) box.setAttribute("aria-label", words);
-  const fitted = fitting(figure.layout, box.clientWidth);
-  const layout = { ...figure.layout, ...fitted, template: themes.templates[dark.matches ? "dark" : "light"], autosize: true };
-  await Plotly.react(box, figure.data, layout, { responsive: true, displaylogo: false, displayModeBar: false });
+  await Plotly.react(box, ...prepared(figure, box.clientWidth), { responsive: true, displaylogo: false, displayModeBar: false });
 }
 
-dark.addEventListener("change", () => {
+const redrawn = () => {
   for (const box of document.querySelectorAll(".plot")) if (box.figure) draw(box, box.figure);
+};
+narrow.addEventListener("change", redrawn);
+dark.addEventListener("change", () => {
+  redrawn();
   for (const box of document.querySelectorAll(".map")) box.redraw?.();
 });
 

@@ -154,6 +154,7 @@ def table() -> dict[str, object]:
         "scales": {name: shades(scale) for name, scale in scales.items()},
         "light": dict(LIGHT),
         "dark": dict(DARK),
+        "darker": dict(ON_DARK),
     }
 
 

@@ -1,11 +1,11 @@
 "use strict";
 
 // How figures fit a page: what a narrow one has no room for, the shades of a dark one, and how plotly writes numbers and texts.
-// The report and the site of the documentation share it.
+// The report, the explorer and the site of the documentation share it.
 
 const SLIDER = 84; // pixels that plotly's own slider takes; pages have one that a keyboard moves
 const MOST_NAMES = 16; // along an axis of a panel on a narrow page
-const NAME_LETTERS = 14; // of a name beside an axis there
+const [MOST_LETTERS, NAME_LETTERS] = [20, 14]; // of names beside an axis there: those of an axis with longer ones are cut
 const LETTER = 7.5; // pixels, of a name below an axis there
 const SMALL = 10; // pixels, the titles of panels side by side there
 const BYTES = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Array, i2: Int16Array, u2: Uint16Array,
@@ -36,6 +36,7 @@ function narrowed(layout, width) { // what would lie on itself on a narrow page
 
 function shortened(axis) { // long names beside an axis, which would leave no room for what it stands at
   if (!axis || !Array.isArray(axis.ticktext)) return;
+  if (!axis.ticktext.some((text) => [...plain(text)].length > MOST_LETTERS)) return;
   const cut = (letters) => (letters.length > NAME_LETTERS ? [...letters.slice(0, NAME_LETTERS - 1), "…"] : letters);
   axis.ticktext = axis.ticktext.map((text) => escaped(cut([...plain(text)]).join("")));
 }
