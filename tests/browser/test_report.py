@@ -190,10 +190,7 @@ TOUCHING = """(name) => {
 @pytest.fixture(scope="module")
 def wordy(tmp_path_factory):
     """A made-up run with long names of documents and tokens, and its report."""
-    results = made_up.run_of(contexts=64)
-    dataset = results["corpus"].to_dataset()
-    names = np.array([f"train: A document's <title> {place}" for place in range(dataset.sizes["document"])])
-    results["corpus"] = xr.DataTree(dataset.assign(document_name=("document", names)))
+    results = made_up.named_documents(made_up.run_of(contexts=64), "train: A document's <title> {}".format)
     texts = np.array([f" repertoire{place}" for place in range(results["head_examples"].sizes["query"])])
     changed = made_up.changed(results, head_examples__text=texts)
     return arm.report(Run(changed), tmp_path_factory.mktemp("pages") / "report.html").as_uri()
@@ -322,7 +319,14 @@ def short(small, tmp_path_factory):
     return norms, arm.report(norms, tmp_path_factory.mktemp("pages") / "report.html").as_uri()
 
 
-@pytest.mark.parametrize(("way", "which"), [("by preference", "small"), ("by the switch", "short")])
+@pytest.mark.parametrize(
+    ("way", "which"),
+    [
+        ("by preference", "short"),
+        ("by the switch", "short"),
+        pytest.param("by preference", "small", marks=pytest.mark.nightly),  # every figure there is
+    ],
+)
 def test_a_dark_page_is_printed_light_and_is_dark_again_afterwards(request, visit, way, which):
     _, address = request.getfixturevalue(which)
     seen = visit(address, scheme="dark" if way == "by preference" else "light")
@@ -483,9 +487,7 @@ def test_the_glossary_is_folded_until_its_link_is_followed(small, visit):
 def hostile_run():
     """Markup and script wherever a name or a text may come from a file."""
     results = made_up.changed(made_up.run_of(), outliers__text=HOSTILE)
-    dataset = results["corpus"].to_dataset()
-    some = np.array([f"{place} {HOSTILE}" for place in range(dataset.sizes["document"])])
-    results["corpus"] = xr.DataTree(dataset.assign(document_name=("document", some)))
+    made_up.named_documents(results, lambda place: f"{place} {HOSTILE}")
     results.attrs.update(model=HOSTILE, corpus=f"=cmd {HOSTILE}", groups=HOSTILE, contexts=2, length=HOSTILE)
     results.attrs[HOSTILE] = HOSTILE
     return Run(results)

@@ -11,7 +11,7 @@ from made_up.shapes import GROUPS, over
 from made_up.states import context, corpus, depth, influence, outlier_tokens, position, residual, sample, shares
 from made_up.theory import localization
 
-__all__ = ["GROUPS", "changed", "run_of", "training"]
+__all__ = ["GROUPS", "changed", "named_documents", "run_of", "training"]
 
 
 def run_of(layers=5, positions=24, contexts=32, d_model=16, samples=40, outliers=6, modes=8, seed=0):
@@ -58,3 +58,11 @@ def changed(results, **values):
     tree = xr.DataTree.from_dict({f"/{name}": dataset for name, dataset in groups.items()})
     tree.attrs.update(results.attrs)
     return tree
+
+
+def named_documents(results, name):
+    """The run with documents called name(0), name(1) and so on."""
+    dataset = results["corpus"].to_dataset()
+    names = np.array([name(place) for place in range(dataset.sizes["document"])])
+    results["corpus"] = xr.DataTree(dataset.assign(document_name=("document", names)))
+    return results
