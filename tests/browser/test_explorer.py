@@ -134,18 +134,13 @@ def test_every_view_fits_its_window_and_is_kept_as_a_picture(real, visit, artefa
         assert (sum(corner) > 600) == (scheme == "light")
 
 
-def drawn(tab, words):
-    """The colour of the line that has a name."""
-    found = f"[...document.querySelectorAll('.plot')].find((one) => one.data?.some((line) => line.name === '{words}'))"
-    return waiting.until(tab, f"({found})?.data.find((line) => line.name === '{words}').line.color ?? ''")
-
-
 def test_pictures_have_the_brighter_shades_of_the_report_on_a_dark_page(page, visit, at):
     tab = visit(at(page, view="layers"), scheme="dark").page
-    assert drawn(tab, "positional basis") == ON_DARK[POSITION]
+    lines = "[...document.querySelectorAll('.plot')].flatMap((one) => one.data ?? [])"
+    basis = f"{lines}.find((line) => line.name === 'positional basis')?.line.color"
+    waiting.until(tab, f"{basis} === '{ON_DARK[POSITION]}'")
     tab.emulate_media(color_scheme="light")
-    name = "[...document.querySelectorAll('.plot')].flatMap((one) => one.data ?? [])"
-    waiting.until(tab, f"{name}.some((line) => line.name === 'positional basis' && line.line.color === '{POSITION}')")
+    waiting.until(tab, f"{basis} === '{POSITION}'")
 
 
 def test_long_names_leave_room_for_the_picture_on_a_phone(wordy, visit, at):

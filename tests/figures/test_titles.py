@@ -298,6 +298,7 @@ def test_windows_are_said_to_cluster_only_where_they_do(results, changed):
     few = {"corpus__document_index": np.maximum(np.arange(windows), 2)}
     assert figure.finding(changed(results, **few)) == "Windows of one document are more alike in all 5 layers"
     assert figure.finding(changed(same, **few)) == "Windows of one document are no more alike than shuffled ones"
+    assert "3 pairs of one document; more alike: above all 19 " in figure.detail(changed(results, **few))
 
 
 DETAILS = {

@@ -173,7 +173,8 @@ def similarity_detail(results: xr.DataTree) -> str:
     values = f"{number(float(within[best]))} within, {number(float(between[best]))} between documents (layer {best})"
     pairs = pairs_within(results)
     rests = "" if pairs is None else f"; {counted_pairs(pairs)}"
-    return f"Mean |cosine| {values}{rests}; clusters: above all {SHUFFLES} shuffles of the documents"
+    said = "more alike" if few_pairs(results) else "clusters"
+    return f"Mean |cosine| {values}{rests}; {said}: above all {SHUFFLES} shuffles of the documents"
 
 
 def clusters(results: xr.DataTree) -> go.Figure:
